@@ -1,0 +1,84 @@
+// JSON-RPC over HTTP to many providers at once. The one way in which rpcroute asks anybody anything over HTTP.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "rpc/failure.hpp"
+#include "rpc/provider.hpp"
+
+namespace rpcroute::rpc {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+/// Asked between waits, at least every 50 ms; true ends the work. See Interrupted.
+using Interrupt = std::function<bool()>;
+
+/// Thrown out of a wait when the Interrupt said so.
+struct Interrupted {};
+
+/// One JSON-RPC call to one provider.
+struct Call {
+  Provider provider;
+  std::string method;
+  std::string params = "[]";  ///< JSON array text
+  Milliseconds timeout{3500};  ///< from the start of the request, set-up included
+  std::size_t max_response_bytes = std::size_t{8} << 20;  ///< after decompression
+  bool never_resend = false;  ///< the bytes must not be sent again on a fresh connection (a send that is not idempotent)
+};
+
+/// What came of a call. Times in milliseconds, NULL unless a whole answer arrived.
+struct Answer {
+  double timestamp = 0;  ///< Unix seconds, UTC, at which the answer or the failure was complete
+  Clock::time_point started;   ///< just before the request could leave
+  Clock::time_point finished;  ///< when the answer or the failure was complete
+  std::optional<double> latency_ms;  ///< request sent → answer complete, without set-up
+  std::optional<double> setup_ms;    ///< DNS + TCP + TLS; 0 on a warm connection
+  std::optional<double> total_ms;    ///< latency + set-up
+  std::optional<long> http_status;
+  std::int64_t response_bytes = 0;          ///< decompressed
+  std::string result;                       ///< raw JSON text of `result`, when `failure` is empty
+  std::optional<Failure> failure;           ///< empty when the provider answered with a result
+  std::optional<std::int64_t> error_code;   ///< of a JSON-RPC error object
+  std::string error_data;                   ///< raw JSON text of error.data, or empty
+};
+
+/// Keeps connections warm for its lifetime. Not thread-safe: one client per database connection. Survives fork():
+/// the child starts with no warm connections and never writes to the parent's.
+class RpcClient {
+ public:
+  using Ticket = std::uint64_t;
+
+  RpcClient();
+  ~RpcClient();
+  RpcClient(const RpcClient&) = delete;
+  RpcClient& operator=(const RpcClient&) = delete;
+
+  /// Queues a call; it starts at once, or when a descriptor becomes free. A call that cannot be made (config) is
+  /// answered like any other.
+  Ticket submit(Call call);
+
+  /// Drives the transfers until one call has its answer, and returns it; nullopt when `until` passed first or nothing
+  /// is outstanding. Throws Interrupted.
+  std::optional<std::pair<Ticket, Answer>> next(Clock::time_point until, const Interrupt& interrupt);
+
+  /// Gives up a call; its answer never comes. Unknown tickets are ignored.
+  void cancel(Ticket ticket);
+
+  /// Gives up everything outstanding (after an exception).
+  void cancel_all();
+
+  std::size_t outstanding() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rpcroute::rpc

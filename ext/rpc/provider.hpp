@@ -1,0 +1,34 @@
+// A provider as its row describes it: templates, not secrets.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rpcroute::rpc {
+
+enum class ChainKind { evm, solana };
+
+/// A row of `rpc_providers` joined to its `rpc_chains` row, or one object of an inline `providers` argument.
+/// `url`, `ws_url` and header values may hold `${RPCROUTE_NAME}`; they are expanded only when a request is made.
+struct Provider {
+  std::string provider_id;
+  std::string chain;  ///< name of the chain; may be empty for inline providers
+  ChainKind kind = ChainKind::evm;
+  std::optional<std::uint64_t> chain_id;
+  bool is_mainnet = true;  ///< nothing is known to be a testnet until it says so
+  std::string url;
+  std::string ws_url;
+  std::string operator_name;  ///< who runs it; the witness for `chain_head`
+  std::string headers;        ///< JSON object of name → value, or empty
+  std::string config_error;   ///< not empty: the row is unusable; it is reported as `config` and never asked
+};
+
+/// Reads the `providers` argument: a JSON array of objects with the columns of `rpc_providers` plus `kind`, `chain_id`
+/// and `is_mainnet`. Throws std::invalid_argument, in words fit for an SQL error, when the text is not such an array or
+/// an entry has no usable `provider_id`; whatever else is wrong with one entry becomes its `config_error`.
+std::vector<Provider> parse_providers(std::string_view json);
+
+}  // namespace rpcroute::rpc
