@@ -27,26 +27,27 @@ struct Interrupted {};
 struct Call {
   Provider provider;
   std::string method;
-  std::string params = "[]";  ///< JSON array text
-  Milliseconds timeout{3500};  ///< from the start of the request, set-up included
+  std::string params = "[]";                              ///< JSON array text
+  Milliseconds timeout{3500};                             ///< from the start of the request, set-up included
   std::size_t max_response_bytes = std::size_t{8} << 20;  ///< after decompression
-  bool never_resend = false;  ///< the bytes must not be sent again on a fresh connection (a send that is not idempotent)
+  bool never_resend =
+      false;  ///< the bytes must not be sent again on a fresh connection (a send that is not idempotent)
 };
 
 /// What came of a call. Times in milliseconds, NULL unless a whole answer arrived.
 struct Answer {
-  double timestamp = 0;  ///< Unix seconds, UTC, at which the answer or the failure was complete
-  Clock::time_point started;   ///< just before the request could leave
-  Clock::time_point finished;  ///< when the answer or the failure was complete
+  double timestamp = 0;              ///< Unix seconds, UTC, at which the answer or the failure was complete
+  Clock::time_point started;         ///< just before the request could leave
+  Clock::time_point finished;        ///< when the answer or the failure was complete
   std::optional<double> latency_ms;  ///< request sent → answer complete, without set-up
   std::optional<double> setup_ms;    ///< DNS + TCP + TLS; 0 on a warm connection
   std::optional<double> total_ms;    ///< latency + set-up
   std::optional<long> http_status;
-  std::int64_t response_bytes = 0;          ///< decompressed
-  std::string result;                       ///< raw JSON text of `result`, when `failure` is empty
-  std::optional<Failure> failure;           ///< empty when the provider answered with a result
-  std::optional<std::int64_t> error_code;   ///< of a JSON-RPC error object
-  std::string error_data;                   ///< raw JSON text of error.data, or empty
+  std::int64_t response_bytes = 0;         ///< decompressed
+  std::string result;                      ///< raw JSON text of `result`, when `failure` is empty
+  std::optional<Failure> failure;          ///< empty when the provider answered with a result
+  std::optional<std::int64_t> error_code;  ///< of a JSON-RPC error object
+  std::string error_data;                  ///< raw JSON text of error.data, or empty
 };
 
 /// Keeps connections warm for its lifetime. Not thread-safe: one client per database connection. Survives fork():

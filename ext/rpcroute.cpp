@@ -1,0 +1,55 @@
+// The entry points, and the one table of everything that is registered.
+#include "rpcroute.hpp"
+
+#include "functions/functions.hpp"
+#include "tables/tables.hpp"
+
+SQLITE_EXTENSION_INIT1
+
+namespace rpcroute {
+
+const sqlite::Registry& registry() {
+  static const sqlite::Registry everything{
+      .functions =
+          {
+              functions::block_lag(),
+          },
+      .tables =
+          {
+              &tables::rpcroute_reference(),
+          },
+  };
+  return everything;
+}
+
+namespace {
+
+int load(sqlite3* db, char** message, const sqlite3_api_routines* api, bool offline) {
+  SQLITE_EXTENSION_INIT2(api);
+  if (sqlite3_libversion_number() < sqlite::kOldestVersion) {
+    *message = sqlite3_mprintf("rpcroute needs SQLite 3.38 or newer; this is %s", sqlite3_libversion());
+    return SQLITE_ERROR;
+  }
+  const sqlite::Outcome outcome = sqlite::guard("rpcroute", [&] { sqlite::register_all(db, registry(), offline); });
+  if (outcome.code != SQLITE_OK) {
+    *message = sqlite3_mprintf("%s", outcome.message.c_str());
+    return outcome.code;
+  }
+  // Unloading a library whose dependencies started threads crashes the host at the next open.
+  return SQLITE_OK_LOAD_PERMANENTLY;
+}
+
+}  // namespace
+}  // namespace rpcroute
+
+#define RPCROUTE_EXPORT extern "C" __attribute__((visibility("default")))
+
+/// Everything.
+RPCROUTE_EXPORT int sqlite3_rpcroute_init(sqlite3* db, char** message, const sqlite3_api_routines* api) {
+  return rpcroute::load(db, message, api, false);
+}
+
+/// Without anything that touches network, keys or files: for analysts and published databases.
+RPCROUTE_EXPORT int sqlite3_rpcroute_offline_init(sqlite3* db, char** message, const sqlite3_api_routines* api) {
+  return rpcroute::load(db, message, api, true);
+}

@@ -1,0 +1,22 @@
+#include "sqlite/connection.hpp"
+
+#include "sqlite/execution.hpp"
+
+namespace rpcroute::sqlite {
+
+Connection::Connection(sqlite3* db) : db_(db), executions_(std::make_unique<Executions>(db)) {}
+
+Connection::~Connection() = default;
+
+bool Connection::interrupted() const {
+#if SQLITE_VERSION_NUMBER >= 3041000
+  if (sqlite3_libversion_number() >= 3041000) return sqlite3_is_interrupted(db_) != 0;
+#endif
+  // Before 3.41 the flag has no accessor, but the parser looks at it: 0.2 µs for the empty statement.
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(db_, "", 0, &statement, nullptr);
+  sqlite3_finalize(statement);
+  return code == SQLITE_INTERRUPT;
+}
+
+}  // namespace rpcroute::sqlite

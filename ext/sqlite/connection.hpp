@@ -1,0 +1,63 @@
+// What rpcroute keeps for one database connection.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <typeindex>
+
+#include "sqlite/api.hpp"
+
+namespace rpcroute::sqlite {
+
+class Executions;
+
+/// One per sqlite3*, shared by everything registered on it and gone with it. Guarded by SQLite's own connection mutex.
+class Connection {
+ public:
+  explicit Connection(sqlite3* db);
+  ~Connection();
+
+  sqlite3* db() const { return db_; }
+
+  /// A long-lived helper (warm connections, compiled models), made on first use and destroyed with the connection.
+  template <class Service>
+  Service& service() {
+    auto& slot = services_[std::type_index(typeid(Service))];
+    if (!slot) slot = std::make_shared<Service>();
+    return *static_cast<Service*>(slot.get());
+  }
+
+  /// True once sqlite3_interrupt() was called and the statement in progress has not ended.
+  bool interrupted() const;
+
+  /// True while a statement that rpcroute itself started is running: nothing may touch the network then, or nested SQL
+  /// would be the way around DIRECTONLY.
+  bool in_nested_statement() const { return nested_ > 0; }
+
+  /// A number no other row of this connection has had: virtual tables identify their rows by it.
+  std::int64_t next_rowid() { return ++last_rowid_; }
+
+  Executions& executions() { return *executions_; }
+
+  /// Marks a nested statement for its lifetime.
+  class NestedScope {
+   public:
+    explicit NestedScope(Connection& connection) : connection_(connection) { ++connection_.nested_; }
+    ~NestedScope() { --connection_.nested_; }
+    NestedScope(const NestedScope&) = delete;
+    NestedScope& operator=(const NestedScope&) = delete;
+
+   private:
+    Connection& connection_;
+  };
+
+ private:
+  sqlite3* db_;
+  int nested_ = 0;
+  std::int64_t last_rowid_ = 0;
+  std::map<std::type_index, std::shared_ptr<void>> services_;
+  std::unique_ptr<Executions> executions_;
+};
+
+}  // namespace rpcroute::sqlite

@@ -1,0 +1,178 @@
+// Scalar functions and aggregates as plain C++ types.
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "sqlite/connection.hpp"
+#include "sqlite/doc.hpp"
+#include "sqlite/error.hpp"
+#include "sqlite/result.hpp"
+#include "sqlite/value.hpp"
+
+namespace rpcroute::sqlite {
+
+/// One call of a function in progress.
+class Call {
+ public:
+  Call(sqlite3_context* context, Connection& connection) : context_(context), connection_(connection) {}
+
+  Connection& connection() { return connection_; }
+  Result result() { return Result(context_); }
+
+  /// An object that lives as long as the execution of the statement, shared by all call sites of the function in it;
+  /// nullptr when there is none yet. `slot` is a small number of the caller's choice.
+  template <class T>
+  T* shared(int slot) {
+    auto* holder = static_cast<std::shared_ptr<T>*>(sqlite3_get_auxdata(context_, kAuxBase - slot));
+    return holder == nullptr ? nullptr : holder->get();
+  }
+
+  template <class T>
+  void share(int slot, std::shared_ptr<T> object) {
+    auto* holder = new std::shared_ptr<T>(std::move(object));
+    sqlite3_set_auxdata(context_, kAuxBase - slot, holder,
+                        [](void* data) { delete static_cast<std::shared_ptr<T>*>(data); });
+  }
+
+  sqlite3_context* raw() { return context_; }
+
+ private:
+  // Negative auxdata indexes are those of the statement rather than of one argument; SQLite's JSON uses them so too.
+  static constexpr int kAuxBase = -7300;
+
+  sqlite3_context* context_;
+  Connection& connection_;
+};
+
+/// How a function is registered.
+struct FunctionSpec {
+  const char* name;
+  std::vector<int> arities;    ///< numbers of arguments accepted; {-1} = the function checks
+  bool deterministic = false;  ///< pure functions of their arguments
+  bool returns_json = false;
+  Doc doc;
+};
+
+/// A scalar function: `static FunctionSpec spec()` and `static void call(Call&, Arguments)`. Scalars do no I/O, so they
+/// are INNOCUOUS.
+template <class F>
+concept ScalarFunction = requires(Call& call, Arguments arguments) {
+  { F::spec() } -> std::same_as<FunctionSpec>;
+  F::call(call, arguments);
+};
+
+/// An aggregate: `static FunctionSpec spec()`, one object per group, `step(Arguments)` per row, `finish(Call&)` once.
+template <class A>
+concept AggregateFunction = requires(A state, Call& call, Arguments arguments) {
+  { A::spec() } -> std::same_as<FunctionSpec>;
+  state.step(call, arguments);
+  state.finish(call);
+};
+
+/// An aggregate that also serves as a window function.
+template <class A>
+concept WindowFunction = AggregateFunction<A> && requires(A state, Call& call, Arguments arguments) {
+  state.inverse(call, arguments);
+  state.value(call);
+};
+
+/// What sqlite3_user_data() points to: the connection, kept alive by every function registered on it, and the name.
+struct FunctionData {
+  std::shared_ptr<Connection> connection;
+  const char* name;
+};
+
+/// A function ready to be registered.
+struct Function {
+  FunctionSpec spec;
+  void (*call)(sqlite3_context*, int, sqlite3_value**) = nullptr;
+  void (*step)(sqlite3_context*, int, sqlite3_value**) = nullptr;
+  void (*final)(sqlite3_context*) = nullptr;
+  void (*value)(sqlite3_context*) = nullptr;
+  void (*inverse)(sqlite3_context*, int, sqlite3_value**) = nullptr;
+
+  /// Registers every arity that `present(arity)` does not already report; throws Error naming the function.
+  void create(const std::shared_ptr<Connection>& connection, int arity) const;
+};
+
+namespace detail {
+
+inline FunctionData& data(sqlite3_context* context) {
+  return *static_cast<FunctionData*>(sqlite3_user_data(context));
+}
+
+template <class Work>
+void in_call(sqlite3_context* context, Work&& work) noexcept {
+  FunctionData& function = data(context);
+  const Outcome outcome = guard(function.name, [&] {
+    Call call(context, *function.connection);
+    work(call);
+  });
+  if (outcome.code != SQLITE_OK) report(context, outcome);
+}
+
+/// The group's state: a pointer in SQLite's zeroed aggregate memory to an object of ours.
+template <class A>
+A*& slot(sqlite3_context* context) {
+  auto* memory = static_cast<A**>(sqlite3_aggregate_context(context, sizeof(A*)));
+  if (memory == nullptr) throw std::bad_alloc();
+  return *memory;
+}
+
+template <class A>
+A& state(sqlite3_context* context) {
+  A*& pointer = slot<A>(context);
+  if (pointer == nullptr) pointer = new A();
+  return *pointer;
+}
+
+template <class A>
+void step(sqlite3_context* context, int count, sqlite3_value** values) noexcept {
+  in_call(context, [&](Call& call) { state<A>(context).step(call, Arguments(count, values)); });
+}
+
+template <class A>
+void inverse(sqlite3_context* context, int count, sqlite3_value** values) noexcept {
+  in_call(context, [&](Call& call) { state<A>(context).inverse(call, Arguments(count, values)); });
+}
+
+template <class A>
+void value(sqlite3_context* context) noexcept {
+  in_call(context, [&](Call& call) { state<A>(context).value(call); });
+}
+
+template <class A>
+void final(sqlite3_context* context) noexcept {
+  // A group without rows has no memory, and gets none: size 0 asks for what is there.
+  auto* memory = static_cast<A**>(sqlite3_aggregate_context(context, 0));
+  std::unique_ptr<A> owned(memory == nullptr ? nullptr : *memory);
+  if (memory != nullptr) *memory = nullptr;
+  in_call(context, [&](Call& call) {
+    if (!owned) owned = std::make_unique<A>();
+    owned->finish(call);
+  });
+}
+
+}  // namespace detail
+
+template <ScalarFunction F>
+Function scalar() {
+  return {.spec = F::spec(), .call = [](sqlite3_context* context, int count, sqlite3_value** values) {
+            detail::in_call(context, [&](Call& call) { F::call(call, Arguments(count, values)); });
+          }};
+}
+
+template <AggregateFunction A>
+Function aggregate() {
+  Function function{.spec = A::spec(), .step = detail::step<A>, .final = detail::final<A>};
+  if constexpr (WindowFunction<A>) {
+    function.value = detail::value<A>;
+    function.inverse = detail::inverse<A>;
+  }
+  return function;
+}
+
+}  // namespace rpcroute::sqlite

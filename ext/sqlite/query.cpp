@@ -1,0 +1,79 @@
+#include "sqlite/query.hpp"
+
+namespace rpcroute::sqlite {
+
+Query::Query(Connection& connection, std::string_view sql) : connection_(connection) {
+  const Connection::NestedScope nested(connection_);
+  const int code = sqlite3_prepare_v2(connection.db(), sql.data(), static_cast<int>(sql.size()), &statement_, nullptr);
+  if (code != SQLITE_OK) throw SqlError(code, sqlite3_errmsg(connection.db()));
+}
+
+Query::~Query() {
+  sqlite3_finalize(statement_);
+}
+
+Query& Query::bind(int index, std::string_view text) {
+  sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  return *this;
+}
+
+Query& Query::bind(int index, std::int64_t value) {
+  sqlite3_bind_int64(statement_, index, value);
+  return *this;
+}
+
+Query& Query::bind(int index, double value) {
+  sqlite3_bind_double(statement_, index, value);
+  return *this;
+}
+
+Query& Query::bind(int index, Value value) {
+  sqlite3_bind_value(statement_, index, value.raw());
+  return *this;
+}
+
+bool Query::step() {
+  const Connection::NestedScope nested(connection_);
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  throw SqlError(code, sqlite3_errmsg(connection_.db()));
+}
+
+std::string Query::text(int column) const {
+  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (data == nullptr) return {};
+  return std::string(data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+}
+
+std::string identifier(std::string_view name) {
+  std::string quoted = "\"";
+  for (const char character : name) {
+    quoted += character;
+    if (character == '"') quoted += '"';
+  }
+  return quoted + '"';
+}
+
+std::optional<Relation> find_relation(Connection& connection, std::string_view schema, std::string_view name) {
+  // pragma_table_list has no eponymous tables: what it does not list cannot be read.
+  Query query(connection,
+              "SELECT l.schema, l.name, l.type, l.wr FROM pragma_table_list AS l "
+              "JOIN pragma_database_list AS d ON d.name = l.schema "
+              "WHERE l.name = ?1 COLLATE NOCASE AND (?2 = '' OR l.schema = ?2 COLLATE NOCASE) "
+              "ORDER BY l.schema <> 'temp', d.seq LIMIT 1");
+  query.bind(1, name).bind(2, schema);
+  if (!query.step()) return std::nullopt;
+  const std::string type = query.text(2);
+  if (type == "virtual" || type == "shadow") {
+    throw Error("'" + std::string(name) + "' is a virtual table; only ordinary tables and views are read");
+  }
+  return Relation{query.text(0), query.text(1), type == "view", query.integer(3) != 0};
+}
+
+Relation required_relation(Connection& connection, std::string_view name) {
+  if (auto relation = find_relation(connection, "", name)) return *relation;
+  throw Error("no table " + std::string(name) + " in this database: run sql/schema.sql first");
+}
+
+}  // namespace rpcroute::sqlite

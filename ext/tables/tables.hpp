@@ -1,0 +1,10 @@
+// Every table-valued function of rpcroute, each in a file of its name.
+#pragma once
+
+#include "sqlite/table.hpp"
+
+namespace rpcroute::tables {
+
+const sqlite::Table& rpcroute_reference();
+
+}  // namespace rpcroute::tables
