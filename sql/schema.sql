@@ -1,0 +1,362 @@
+-- The tables and views of an rpcroute database. Run it on a new file, or again on an old one: what is there stays.
+--
+--   sqlite3 -bail rpc.db < sql/schema.sql
+--
+-- Plain SQL for SQLite 3.38 or later, without the extension. Times are seconds since the Unix epoch, UTC. There are no
+-- foreign keys on purpose: a provider of an unknown chain is that provider's `config` row when it is polled, not a
+-- refused INSERT, and observations outlive the provider they are about.
+
+PRAGMA busy_timeout = 5000;
+
+CREATE TABLE IF NOT EXISTS rpc_settings (
+  key     TEXT NOT NULL PRIMARY KEY,
+  value   NUMERIC,        -- a number stays a number however it was typed; NULL where the meaning says so
+  meaning TEXT NOT NULL   -- with its unit
+);
+INSERT OR IGNORE INTO rpc_settings VALUES
+  ('schema_version', 1, 'version of these tables; every script refuses another one');
+
+-- Refuses a database of another version, with a message. RAISE works only inside a trigger and takes only a literal, so
+-- that inserting the version into a TEMP table raises it. A script that needs these tables begins with the same lines,
+-- and before the last of them, since it may meet a database without rpc_settings:
+--   INSERT INTO schema_guard SELECT NULL WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'rpc_settings');
+CREATE TEMP TABLE IF NOT EXISTS schema_guard (version INTEGER);
+CREATE TEMP TRIGGER IF NOT EXISTS schema_guard_refuses BEFORE INSERT ON schema_guard WHEN NEW.version IS NOT 1
+BEGIN
+  SELECT RAISE(ABORT, 'this database is not of schema_version 1: run sql/schema.sql first; if it is of another version, run it on a new file and copy your rows, or use the scripts it was made with');
+END;
+INSERT INTO schema_guard VALUES ((SELECT value FROM rpc_settings WHERE key = 'schema_version'));
+
+PRAGMA journal_mode = WAL;  -- readers and a poll in progress never block each other
+
+BEGIN IMMEDIATE;
+
+INSERT OR IGNORE INTO rpc_settings VALUES
+  ('region', 'local', 'where this machine polls from, when RPCROUTE_REGION is not set'),
+  ('timeout_ms', 3500, 'milliseconds a request may take, set-up included'),
+  ('ws_timeout_ms', 4000, 'milliseconds a WebSocket may take until its first message'),
+  ('max_response_bytes', 8388608, 'bytes of an answer, decompressed, above which it is too_large'),
+  ('probe_n', 1, 'probe transactions per run of probe_tx.sql'),
+  ('max_spend_gwei_per_day', 10000000, 'gwei that probe transactions may cost in 24 hours, at worst case'),
+  ('tolerance_sec', 900, 'seconds an observation may be older than the transaction it explains'),
+  ('head_window_sec', 60, 'seconds in which heights are compared where observations carry no cycle_id'),
+  ('test_fraction', 0.2, 'share of the newest transactions kept for testing, 0..1'),
+  ('static_provider', NULL, 'provider_id of the fixed choice others are compared with; NULL is the first enabled one'),
+  ('slow_sec', 20, 'seconds from which a confirmation counts as slow'),
+  ('guard_lag_blocks', 2, 'blocks of lag from which a provider counts as lagging, and guard leaves its fixed choice'),
+  ('route_deadline_ms', 200, 'milliseconds a decision waits for answers'),
+  ('switch_margin_sec', 0, 'seconds of predicted gain below which smart stays with its last choice'),
+  ('health_window_sec', 3600, 'seconds, up to its newest observation, over which a provider''s success share is taken');
+
+-- Chains ---------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS rpc_chains (
+  chain          TEXT NOT NULL PRIMARY KEY,
+  kind           TEXT NOT NULL DEFAULT 'evm' CHECK (kind IN ('evm', 'solana')),
+  chain_id       INTEGER,  -- what eth_chainId answers; NULL where there is none
+  block_time_ms  INTEGER NOT NULL DEFAULT 12000 CHECK (block_time_ms > 0),  -- time between heights
+  head_max_ahead INTEGER CHECK (head_max_ahead >= 0),  -- blocks above every other witness that are still believed
+  is_mainnet     INTEGER NOT NULL DEFAULT 1 CHECK (is_mainnet IN (0, 1)),  -- 0 says that its coins are worth nothing
+  height_method  TEXT NOT NULL AS (CASE kind WHEN 'solana' THEN 'getSlot' ELSE 'eth_blockNumber' END),
+  CHECK (is_mainnet = 1 OR chain_id IS NOT 1)
+);
+
+-- head_max_ahead left out or set to NULL becomes 20 minutes of blocks, 32..512.
+CREATE TRIGGER IF NOT EXISTS rpc_chains_new AFTER INSERT ON rpc_chains WHEN NEW.head_max_ahead IS NULL
+BEGIN
+  UPDATE rpc_chains SET head_max_ahead = NULL WHERE chain = NEW.chain;
+END;
+CREATE TRIGGER IF NOT EXISTS rpc_chains_max_ahead AFTER UPDATE ON rpc_chains WHEN NEW.head_max_ahead IS NULL
+BEGIN
+  UPDATE rpc_chains SET head_max_ahead = max(32, min(512, 1200000 / block_time_ms)) WHERE chain = NEW.chain;
+END;
+
+INSERT OR IGNORE INTO rpc_chains (chain, kind, chain_id, block_time_ms, is_mainnet) VALUES
+  ('ethereum-mainnet', 'evm', 1, 12000, 1),
+  ('ethereum-sepolia', 'evm', 11155111, 12000, 0),
+  ('ethereum-holesky', 'evm', 17000, 12000, 0),
+  ('ethereum-hoodi', 'evm', 560048, 12000, 0),
+  ('base', 'evm', 8453, 2000, 1),
+  ('base-sepolia', 'evm', 84532, 2000, 0),
+  ('optimism', 'evm', 10, 2000, 1),
+  ('optimism-sepolia', 'evm', 11155420, 2000, 0),
+  ('arbitrum-one', 'evm', 42161, 250, 1),
+  ('arbitrum-sepolia', 'evm', 421614, 250, 0),
+  ('polygon', 'evm', 137, 2000, 1),
+  ('polygon-amoy', 'evm', 80002, 2000, 0),
+  ('gnosis', 'evm', 100, 5000, 1),
+  ('solana-mainnet', 'solana', NULL, 400, 1),
+  ('solana-devnet', 'solana', NULL, 400, 0),
+  ('solana-testnet', 'solana', NULL, 400, 0),
+  ('devnet', 'evm', 31337, 1000, 0);  -- a chain on this machine
+
+-- Providers ------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS rpc_providers (
+  provider_id      TEXT NOT NULL PRIMARY KEY,
+  chain            TEXT NOT NULL,
+  url              TEXT,  -- http(s); may hold ${RPCROUTE_NAME}, filled in from the environment when called
+  ws_url           TEXT,  -- ws(s); the same
+  operator         TEXT,  -- who runs it: endpoints of one operator do not witness for each other
+  enabled          INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+  archive          INTEGER NOT NULL DEFAULT 0 CHECK (archive IN (0, 1)),  -- 1: answers about old states
+  cost_per_million REAL,  -- price of a million requests, in whatever currency you compare
+  headers          TEXT,  -- JSON object of extra request headers; values may hold ${RPCROUTE_NAME}
+  notes            TEXT
+);
+
+-- operator left out or set to NULL becomes the provider_id.
+CREATE TRIGGER IF NOT EXISTS rpc_providers_new AFTER INSERT ON rpc_providers WHEN NEW.operator IS NULL
+BEGIN
+  UPDATE rpc_providers SET operator = provider_id WHERE provider_id = NEW.provider_id;
+END;
+CREATE TRIGGER IF NOT EXISTS rpc_providers_operator AFTER UPDATE ON rpc_providers WHEN NEW.operator IS NULL
+BEGIN
+  UPDATE rpc_providers SET operator = provider_id WHERE provider_id = NEW.provider_id;
+END;
+
+-- Observations ---------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS rpc_metrics (
+  metric_id        INTEGER PRIMARY KEY,
+  cycle_id         INTEGER,  -- observations polled together share it; NULL for imported data
+  timestamp        REAL NOT NULL,  -- when the answer, or the failure, was complete
+  provider_id      TEXT NOT NULL,
+  chain            TEXT,  -- NULL in imported data: the provider's
+  region           TEXT NOT NULL DEFAULT 'local',
+  method           TEXT NOT NULL DEFAULT 'eth_blockNumber',
+  sample           INTEGER NOT NULL DEFAULT 1,  -- from 1
+  ok               INTEGER NOT NULL DEFAULT 1 CHECK (ok IN (0, 1)),
+  latency_ms       REAL CHECK (latency_ms >= 0),  -- the request's round trip, without set-up
+  setup_ms         REAL CHECK (setup_ms >= 0),    -- DNS + TCP + TLS; 0 on a warm connection
+  total_ms         REAL,  -- both: what a caller waits
+  first_message_ms REAL,  -- WebSocket: from subscribing to the first message
+  block_number     INTEGER CHECK (block_number >= 0),  -- height or slot
+  block_lag        INTEGER DEFAULT 0,  -- 0 when collected; alignment computes the lag that counts
+  http_status      INTEGER,
+  error_class      TEXT,
+  error_kind       TEXT,
+  error            TEXT,  -- the provider's words, at most 200 characters
+  retry_after_sec  REAL,
+  response_bytes   INTEGER  -- decompressed
+);
+CREATE INDEX IF NOT EXISTS rpc_metrics_provider ON rpc_metrics (provider_id, timestamp);
+CREATE INDEX IF NOT EXISTS rpc_metrics_cycle ON rpc_metrics (cycle_id);
+
+-- Probe transactions ---------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS tx_outcomes (
+  tx_id               INTEGER PRIMARY KEY,
+  timestamp           REAL,  -- broadcast
+  provider_id         TEXT NOT NULL,
+  chain               TEXT,  -- NULL in imported data: the provider's
+  region              TEXT NOT NULL DEFAULT 'local',
+  tx_hash             TEXT,
+  raw                 TEXT,  -- the signed bytes, 0x…, until it is resolved
+  nonce               INTEGER CHECK (nonce >= 0),
+  overlap             INTEGER NOT NULL DEFAULT 0,  -- earlier ones of the key still pending at the broadcast
+  propensity          REAL CHECK (propensity > 0 AND propensity <= 1),  -- of the draw; NULL when it was forced
+  state               TEXT NOT NULL DEFAULT 'confirmed'
+                      CHECK (state IN ('prepared', 'pending', 'confirmed', 'reverted', 'rejected', 'timeout')),
+  status              INTEGER CHECK (status IN (0, 1)),  -- of the receipt
+  duration_sec        REAL CHECK (duration_sec >= 0),  -- broadcast to the first receipt any provider shows
+  own_receipt_sec     REAL CHECK (own_receipt_sec >= 0),  -- broadcast to the receipt through the provider itself
+  duration_source     TEXT CHECK (duration_source IN ('receipt', 'block')),
+  submit_ms           REAL CHECK (submit_ms >= 0),  -- broadcast to the acknowledgement
+  submit_head         INTEGER,  -- height at the broadcast, as the other providers see it
+  block_number        INTEGER,  -- where it was included
+  block_timestamp     INTEGER,  -- whole seconds, as the chain says
+  blocks_waited       INTEGER,  -- block_number - submit_head
+  gas_used            INTEGER,
+  effective_gas_price INTEGER,  -- wei per gas
+  error_class         TEXT,
+  error               TEXT,
+  CHECK (timestamp IS NOT NULL OR state = 'prepared')
+);
+CREATE INDEX IF NOT EXISTS tx_outcomes_provider ON tx_outcomes (provider_id, timestamp);
+CREATE INDEX IF NOT EXISTS tx_outcomes_time ON tx_outcomes (timestamp);
+CREATE INDEX IF NOT EXISTS tx_outcomes_unresolved ON tx_outcomes (chain, nonce) WHERE state IN ('prepared', 'pending');
+
+-- Models ---------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS rpc_models (
+  model       TEXT NOT NULL PRIMARY KEY,
+  content     NOT NULL,  -- XGBoost JSON as TEXT, or UBJSON as BLOB
+  active      INTEGER NOT NULL DEFAULT 0 CHECK (active IN (0, 1)),  -- the one predict_confirm uses unless told
+  created     REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400),
+  sha256      TEXT,  -- of content, hex
+  features    TEXT CHECK (features IS NULL OR json_valid(features)),  -- JSON array, in the model's order
+  params      TEXT CHECK (params IS NULL OR json_valid(params)),      -- JSON object
+  train_rows  INTEGER,
+  train_until REAL,  -- timestamp of the newest row it was trained on
+  metrics     TEXT CHECK (metrics IS NULL OR json_valid(metrics))     -- JSON object
+);
+CREATE UNIQUE INDEX IF NOT EXISTS rpc_models_active ON rpc_models (active) WHERE active = 1;
+
+-- Activating a model retires the one before, so that going back is UPDATE rpc_models SET active = 1 WHERE model = '…'.
+CREATE TRIGGER IF NOT EXISTS rpc_models_activate BEFORE UPDATE OF active ON rpc_models
+WHEN NEW.active = 1 AND OLD.active = 0
+BEGIN
+  UPDATE rpc_models SET active = 0 WHERE active = 1;
+END;
+
+-- Routing --------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE IF NOT EXISTS route_targets (
+  chain    TEXT NOT NULL,
+  workload TEXT NOT NULL DEFAULT 'transfer',
+  region   TEXT NOT NULL DEFAULT 'local',
+  policy   TEXT NOT NULL DEFAULT 'smart'
+           CHECK (policy IN ('smart', 'score', 'ping', 'least_lag', 'guard', 'static')),
+  enabled  INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+  PRIMARY KEY (chain, workload, region)
+);
+
+CREATE TABLE IF NOT EXISTS route_decisions (
+  decision_id        INTEGER PRIMARY KEY,
+  timestamp          REAL NOT NULL,
+  chain              TEXT NOT NULL,
+  workload           TEXT NOT NULL,
+  region             TEXT NOT NULL,
+  outcome            TEXT NOT NULL CHECK (outcome IN ('READY', 'ABSTAIN')),
+  provider_id        TEXT,  -- the choice; NULL when abstaining
+  policy             TEXT NOT NULL,
+  predicted_sec      REAL,  -- the choice's expected confirmation
+  score              REAL,  -- the choice's composite score, lower is better
+  latency_ms         REAL,
+  block_lag          INTEGER,
+  confidence         REAL,  -- 0..100
+  band               TEXT,  -- confidence in a word
+  propensity         REAL CHECK (propensity > 0 AND propensity <= 1),  -- that this provider was chosen
+  ping_provider_id   TEXT,  -- what ping would have chosen
+  reasons            TEXT NOT NULL DEFAULT '[]' CHECK (json_type(reasons) = 'array'),
+  evidence           TEXT,  -- canonical JSON of all it rested on
+  evidence_sha256    TEXT,
+  model              TEXT,  -- name in rpc_models
+  thresholds_version TEXT,
+  decided_ms         REAL,  -- what the decision took
+  CHECK ((outcome = 'READY') = (provider_id IS NOT NULL))
+);
+CREATE INDEX IF NOT EXISTS route_decisions_target ON route_decisions (chain, workload, region, timestamp);
+
+-- Everyone who was considered, with the numbers of that moment. NULL where a number was not to be had.
+CREATE TABLE IF NOT EXISTS route_candidates (
+  decision_id       INTEGER NOT NULL,
+  provider_id       TEXT NOT NULL,
+  rank              INTEGER,  -- from 1 among the eligible; NULL when excluded
+  eligible          INTEGER NOT NULL CHECK (eligible IN (0, 1)),
+  exclusion         TEXT,  -- why not
+  timestamp         REAL,  -- of the observation used
+  ok                INTEGER CHECK (ok IN (0, 1)),
+  error_class       TEXT,
+  latency_ms        REAL,
+  setup_ms          REAL,
+  block_number      INTEGER,
+  head              INTEGER,  -- corroborated height it was compared with
+  block_lag         INTEGER,
+  rolling_latency_5 REAL,  -- means over its last up to five valid observations
+  mean_lag_5        REAL,
+  provider_mean_sec REAL,  -- its mean confirmation where the model was trained
+  predicted_sec     REAL,
+  score             REAL,
+  p95_rtt_ms        REAL,
+  slot_drift        INTEGER,
+  ws_connect_ms     REAL,
+  success_rate      REAL,  -- 0..100
+  state             TEXT,  -- 'production' or 'staging', where Sentinel has spoken
+  PRIMARY KEY (decision_id, provider_id),
+  CHECK ((eligible = 0) = (exclusion IS NOT NULL))
+);
+
+-- Views for people, readable by any SQLite -------------------------------------------------------------------------------
+
+-- The observations that alignment and routing use. `rowid` makes the view a source for asof_join. `path` is provider
+-- and region in one key; U+001F stands in neither. A chain nobody described counts as an EVM chain of 12 seconds.
+CREATE VIEW IF NOT EXISTS rpc_health AS
+SELECT m.metric_id AS rowid, m.metric_id, m.cycle_id, m.timestamp,
+       m.provider_id || char(31) || m.region AS path,
+       m.provider_id, coalesce(p.operator, m.provider_id) AS operator,
+       coalesce(m.chain, p.chain) AS chain, m.region, m.method, m.sample,
+       m.ok, m.latency_ms, m.setup_ms, m.total_ms, m.block_number,
+       m.http_status, m.error_class, m.error_kind,
+       coalesce(c.block_time_ms, 12000) AS block_time_ms, coalesce(c.head_max_ahead, 100) AS head_max_ahead
+  FROM rpc_metrics m
+  LEFT JOIN rpc_providers p ON p.provider_id = m.provider_id
+  LEFT JOIN rpc_chains c ON c.chain = coalesce(m.chain, p.chain)
+ WHERE m.method = coalesce(c.height_method, 'eth_blockNumber');
+
+-- One row per provider. The lag is that of the last answer, against the highest height of the same round (or of the
+-- head_window_sec before it, where there are no rounds) that another operator's answer reaches to within
+-- head_max_ahead; NULL when nobody else answered. `state`, the first that applies:
+--   disabled, unseen, stale (nothing for tolerance_sec), failing (the last observation failed),
+--   uncorroborated (no head to compare with, or impossibly far above it), lagging (guard_lag_blocks or more), ok.
+CREATE VIEW IF NOT EXISTS provider_health AS
+WITH
+  setting AS (
+    SELECT max(value) FILTER (WHERE key = 'head_window_sec') AS head_window_sec,
+           max(value) FILTER (WHERE key = 'tolerance_sec') AS tolerance_sec,
+           max(value) FILTER (WHERE key = 'guard_lag_blocks') AS guard_lag_blocks,
+           max(value) FILTER (WHERE key = 'health_window_sec') AS health_window_sec
+      FROM rpc_settings),
+  newest AS MATERIALIZED (
+    SELECT p.provider_id, p.chain, p.operator, p.enabled,
+           (SELECT metric_id FROM rpc_health h WHERE h.provider_id = p.provider_id
+             ORDER BY h.timestamp DESC, h.metric_id DESC LIMIT 1) AS observed,
+           (SELECT metric_id FROM rpc_health h WHERE h.provider_id = p.provider_id AND h.block_number IS NOT NULL
+             ORDER BY h.timestamp DESC, h.metric_id DESC LIMIT 1) AS answered
+      FROM rpc_providers p),
+  answer AS MATERIALIZED (
+    SELECT n.provider_id, h.cycle_id, h.timestamp, h.chain, h.region, h.latency_ms, h.block_number,
+           h.block_time_ms, h.head_max_ahead
+      FROM newest n JOIN rpc_health h ON h.metric_id = n.answered),
+  around AS MATERIALIZED (
+    SELECT a.provider_id AS seen_for, h.operator, h.block_number, a.head_max_ahead
+      FROM answer a CROSS JOIN rpc_health h
+     WHERE h.cycle_id = a.cycle_id AND h.chain = a.chain AND h.block_number IS NOT NULL
+    UNION ALL
+    SELECT a.provider_id, h.operator, h.block_number, a.head_max_ahead
+      FROM setting s CROSS JOIN answer a CROSS JOIN rpc_providers p CROSS JOIN rpc_health h
+     WHERE a.cycle_id IS NULL AND p.chain = a.chain AND h.provider_id = p.provider_id
+       AND h.timestamp BETWEEN a.timestamp - s.head_window_sec AND a.timestamp AND h.block_number IS NOT NULL),
+  head AS MATERIALIZED (
+    SELECT seen_for, max(block_number) AS head FROM around a
+     WHERE EXISTS (SELECT 1 FROM around b WHERE b.seen_for = a.seen_for AND b.operator <> a.operator
+                      AND b.block_number >= a.block_number - a.head_max_ahead)
+     GROUP BY seen_for),
+  measured AS (
+    SELECT n.provider_id, n.chain, n.operator, n.enabled, a.region, a.timestamp, a.latency_ms, a.block_number, h.head,
+           CASE WHEN a.block_number - h.head <= a.head_max_ahead THEN max(0, h.head - a.block_number) END AS lag_blocks,
+           a.block_time_ms, o.timestamp AS observed, o.ok, o.error_class,
+           (julianday('now') - 2440587.5) * 86400 AS now
+      FROM newest n
+      LEFT JOIN answer a ON a.provider_id = n.provider_id
+      LEFT JOIN head h ON h.seen_for = n.provider_id
+      LEFT JOIN rpc_metrics o ON o.metric_id = n.observed)
+SELECT m.provider_id, m.chain, m.operator, m.region,
+       m.timestamp,                                  -- of the last answer with a height
+       round(m.now - m.timestamp, 3) AS age_sec, m.latency_ms, m.block_number, m.head,
+       m.lag_blocks, m.lag_blocks * m.block_time_ms / 1000.0 AS lag_sec,
+       (SELECT avg(h.ok) FROM rpc_health h WHERE h.provider_id = m.provider_id
+           AND h.timestamp BETWEEN m.observed - s.health_window_sec AND m.observed) AS success_share,
+       m.observed AS last_observed,                  -- answered or not
+       CASE WHEN m.ok = 0 THEN m.error_class END AS error_class,
+       CASE WHEN m.enabled = 0 THEN 'disabled'
+            WHEN m.observed IS NULL THEN 'unseen'
+            WHEN m.now - m.observed > s.tolerance_sec THEN 'stale'
+            WHEN m.ok = 0 THEN 'failing'
+            WHEN m.lag_blocks IS NULL THEN 'uncorroborated'
+            WHEN m.lag_blocks >= s.guard_lag_blocks THEN 'lagging'
+            ELSE 'ok' END AS state
+  FROM measured m CROSS JOIN setting s;
+
+-- The last decision for each target, with the URL template of its choice (keys are filled in by the caller).
+CREATE VIEW IF NOT EXISTS route_latest AS
+SELECT d.*, p.url, p.ws_url, round((julianday('now') - 2440587.5) * 86400 - d.timestamp, 3) AS age_sec
+  FROM route_targets t
+  JOIN route_decisions d ON d.decision_id =
+       (SELECT decision_id FROM route_decisions l
+         WHERE l.chain = t.chain AND l.workload = t.workload AND l.region = t.region
+         ORDER BY l.timestamp DESC, l.decision_id DESC LIMIT 1)
+  LEFT JOIN rpc_providers p ON p.provider_id = d.provider_id;
+
+COMMIT;
