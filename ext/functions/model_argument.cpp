@@ -21,7 +21,9 @@ std::span<const std::byte> bytes_of(sqlite::Value value) {
 }
 
 /// Both model formats are an object, and an object begins with '{'; a name does not.
-bool is_content(std::span<const std::byte> bytes) { return !bytes.empty() && bytes[0] == std::byte{'{'}; }
+bool is_content(std::span<const std::byte> bytes) {
+  return !bytes.empty() && bytes[0] == std::byte{'{'};
+}
 
 ModelPointer compiled(sqlite::Connection& connection, sqlite::Value content, const std::string& name) {
   try {
@@ -65,6 +67,14 @@ ModelPointer active_model(sqlite::Connection& connection) {
   ModelPointer model = compiled(connection, row.value(0), row.text(1));
   if (row.step()) throw sqlite::Error("more than one row of rpc_models has active = 1");
   return model;
+}
+
+ModelLookup& ModelLookup::of(sqlite::Call& call) {
+  if (auto* found = call.shared<ModelLookup>(0)) return *found;
+  auto made = std::make_shared<ModelLookup>();
+  ModelLookup& lookup = *made;
+  call.share(0, std::move(made));
+  return lookup;
 }
 
 const model::Model& ModelLookup::named(sqlite::Connection& connection, sqlite::Value model) {

@@ -10,8 +10,7 @@
 #include <string_view>
 
 #include "model/evaluator.hpp"
-#include "sqlite/connection.hpp"
-#include "sqlite/value.hpp"
+#include "sqlite/function.hpp"
 
 namespace rpcroute::functions {
 
@@ -42,6 +41,9 @@ ModelPointer active_model(sqlite::Connection& connection);
 /// Models found in one execution of a statement, so that the table is read once. Lives in the statement's memory.
 class ModelLookup {
  public:
+  /// The one of the statement in execution.
+  static ModelLookup& of(sqlite::Call& call);
+
   /// As find_model() and active_model(); a model named twice in a row is found by comparing the argument alone.
   const model::Model& named(sqlite::Connection& connection, sqlite::Value model);
   const model::Model& active(sqlite::Connection& connection);

@@ -36,23 +36,15 @@ bool read_features(const model::Model& model, sqlite::Arguments arguments, int f
   return true;
 }
 
-ModelLookup& lookup(sqlite::Call& call) {
-  if (auto* found = call.shared<ModelLookup>(0)) return *found;
-  auto made = std::make_shared<ModelLookup>();
-  ModelLookup& lookup = *made;
-  call.share(0, std::move(made));
-  return lookup;
-}
-
 /// The model of a call, and how many arguments it took; nullptr when the model is NULL.
 const model::Model* model_of(sqlite::Call& call, sqlite::Arguments arguments, int& taken) {
   if (arguments.size() == 0) throw sqlite::Error("needs a model or a feature");
   const sqlite::Value first = arguments[0];
   taken = 0;
   if (first.is_null()) return nullptr;
-  if (first.is_number()) return &lookup(call).active(call.connection());
+  if (first.is_number()) return &ModelLookup::of(call).active(call.connection());
   taken = 1;
-  return &lookup(call).named(call.connection(), first);
+  return &ModelLookup::of(call).named(call.connection(), first);
 }
 
 struct PredictConfirm {
@@ -80,6 +72,8 @@ struct PredictConfirm {
 
 }  // namespace
 
-sqlite::Function predict_confirm() { return sqlite::scalar<PredictConfirm>(); }
+sqlite::Function predict_confirm() {
+  return sqlite::scalar<PredictConfirm>();
+}
 
 }  // namespace rpcroute::functions

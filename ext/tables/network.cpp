@@ -115,7 +115,9 @@ std::vector<rpc::Provider> restricted(std::vector<rpc::Provider> providers,
   return providers;
 }
 
-rpc::RpcClient& client(sqlite::Connection& connection) { return connection.service<rpc::RpcClient>(); }
+rpc::RpcClient& client(sqlite::Connection& connection) {
+  return connection.service<rpc::RpcClient>();
+}
 
 rpc::Interrupt interrupt(sqlite::Connection& connection) {
   return [&connection] { return connection.interrupted(); };

@@ -22,8 +22,7 @@ namespace {
 using probe::Observation;
 using sqlite::Column;
 
-const std::vector<std::string_view> kArguments{"providers", "mode",   "samples",
-                                               "timeout_ms", "params", "deadline_ms"};
+const std::vector<std::string_view> kArguments{"providers", "mode", "samples", "timeout_ms", "params", "deadline_ms"};
 
 /// Answers of one execution to one set of arguments.
 struct Polled {
@@ -46,7 +45,8 @@ probe::Round read_round(sqlite::Connection& connection, const sqlite::Constraint
   const auto timeout = constraints.integer("timeout_ms", 1, 600000);
   round.timeout = rpc::Milliseconds(timeout ? *timeout : settings.integer("timeout_ms", 1, 600000, 3500));
   round.ws_timeout = rpc::Milliseconds(timeout ? *timeout : settings.integer("ws_timeout_ms", 1, 600000, 4000));
-  if (const auto deadline = constraints.integer("deadline_ms", 1, 600000)) round.deadline = rpc::Milliseconds(*deadline);
+  if (const auto deadline = constraints.integer("deadline_ms", 1, 600000))
+    round.deadline = rpc::Milliseconds(*deadline);
   round.max_response_bytes =
       static_cast<std::size_t>(settings.integer("max_response_bytes", 1, std::int64_t{1} << 31, 8 << 20));
   round.region = region(settings);
@@ -94,24 +94,42 @@ void poll(sqlite::Connection& connection, Polled& polled, const std::vector<rpc:
 
 void show(const Observation& row, int column, sqlite::Result result) {
   switch (column) {
-    case 0: return result.set(row.timestamp);
-    case 1: return result.set(row.provider_id);
-    case 2: return row.chain.empty() ? result.set_null() : result.set(row.chain);
-    case 3: return result.set(row.region);
-    case 4: return result.set(row.method);
-    case 5: return result.set(row.sample);
-    case 6: return result.set(row.ok());
-    case 7: return result.set(row.latency_ms);
-    case 8: return result.set(row.setup_ms);
-    case 9: return result.set(row.total_ms);
-    case 10: return result.set(row.first_message_ms);
-    case 11: return result.set(row.block_number);
-    case 12: return row.http_status ? result.set(static_cast<std::int64_t>(*row.http_status)) : result.set_null();
-    case 13: return row.failure ? result.set(name(row.failure->error_class)) : result.set_null();
-    case 14: return row.failure && !row.failure->kind.empty() ? result.set(row.failure->kind) : result.set_null();
-    case 15: return row.failure ? result.set(row.failure->message) : result.set_null();
-    case 16: return row.failure ? result.set(row.failure->retry_after_sec) : result.set_null();
-    case 17: return result.set(row.response_bytes);
+    case 0:
+      return result.set(row.timestamp);
+    case 1:
+      return result.set(row.provider_id);
+    case 2:
+      return row.chain.empty() ? result.set_null() : result.set(row.chain);
+    case 3:
+      return result.set(row.region);
+    case 4:
+      return result.set(row.method);
+    case 5:
+      return result.set(row.sample);
+    case 6:
+      return result.set(row.ok());
+    case 7:
+      return result.set(row.latency_ms);
+    case 8:
+      return result.set(row.setup_ms);
+    case 9:
+      return result.set(row.total_ms);
+    case 10:
+      return result.set(row.first_message_ms);
+    case 11:
+      return result.set(row.block_number);
+    case 12:
+      return row.http_status ? result.set(static_cast<std::int64_t>(*row.http_status)) : result.set_null();
+    case 13:
+      return row.failure ? result.set(name(row.failure->error_class)) : result.set_null();
+    case 14:
+      return row.failure && !row.failure->kind.empty() ? result.set(row.failure->kind) : result.set_null();
+    case 15:
+      return row.failure ? result.set(row.failure->message) : result.set_null();
+    case 16:
+      return row.failure ? result.set(row.failure->retry_after_sec) : result.set_null();
+    case 17:
+      return result.set(row.response_bytes);
   }
 }
 
@@ -144,12 +162,14 @@ class RpcProbe : public sqlite::Table {
         {"first_message_ms", "REAL", Role::plain, "'ws': from sending a subscription to its first message"},
         {"block_number", "INTEGER", Role::plain, "height or slot, where the answer carries one"},
         {"http_status", "INTEGER", Role::plain, "NULL when no status arrived"},
-        {"error_class", "TEXT", Role::plain, "config, dns, connect, tls, timeout, http, rate_limited, auth, malformed, too_large or rpc"},
+        {"error_class", "TEXT", Role::plain,
+         "config, dns, connect, tls, timeout, http, rate_limited, auth, malformed, too_large or rpc"},
         {"error_kind", "TEXT", Role::plain, "refines the class"},
         {"error", "TEXT", Role::plain, "the provider's words, at most 200 characters, no secrets"},
         {"retry_after_sec", "REAL", Role::plain, "how long the provider asked to be left alone"},
         {"response_bytes", "INTEGER", Role::plain, "decompressed size of the answer"},
-        {"providers", "", Role::argument, "JSON array of objects with the columns of rpc_providers, and kind, chain_id"},
+        {"providers", "", Role::argument,
+         "JSON array of objects with the columns of rpc_providers, and kind, chain_id"},
         {"mode", "", Role::argument, "'parallel' or 'sequential'"},
         {"samples", "", Role::argument, "polls of each, 1..1000"},
         {"timeout_ms", "", Role::argument, "for each request, 1..600000"},

@@ -33,7 +33,8 @@ struct Fleet {
   Fleet() {
     host.run(slurp(RPCROUTE_SOURCE_DIR "/sql/schema.sql"));
     host.run("INSERT INTO rpc_providers (provider_id, chain, url) VALUES ('a', 'devnet', '" + a.url() +
-             "'), ('b', 'devnet', '" + b.url() + "');"
+             "'), ('b', 'devnet', '" + b.url() +
+             "');"
              "CREATE TABLE t (p); INSERT INTO t VALUES ('a'), ('b'), (NULL);");
   }
   int requests() const { return a.requests() + b.requests(); }
@@ -74,12 +75,14 @@ TEST_CASE("each provider is asked once per execution, whatever the plan") {
       {"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + (SELECT count(*) FROM rpc_probe) FROM c WHERE n < 9) "
        "SELECT count(*) FROM c",
        "5", 2},
-      {"SELECT count(*) FROM rpc_probe WHERE (provider_id = 'a' AND samples = 2) OR (provider_id = 'b' AND samples = 3)",
+      {"SELECT count(*) FROM rpc_probe WHERE (provider_id = 'a' AND samples = 2) OR (provider_id = 'b' AND samples = "
+       "3)",
        "5", 5},
       {"SELECT count(*) FROM rpc_probe WHERE samples IN (1, 2)", "6", 6},
       {"SELECT count(*) FROM rpc_probe WHERE latency_ms < 0", "0", 2},
       {"SELECT count(*) FROM (SELECT * FROM rpc_probe WHERE block_number < 0 LIMIT 1)", "0", 2},
-      {"SELECT count(*) FROM rpc_probe WHERE provider_id IN ('a', 'b') AND method IN ('eth_blockNumber', 'eth_chainId')",
+      {"SELECT count(*) FROM rpc_probe WHERE provider_id IN ('a', 'b') AND method IN ('eth_blockNumber', "
+       "'eth_chainId')",
        "4", 4},
       {"SELECT count(*) FROM rpc_probe WHERE error = 'x' OR error IS NULL OR error = 'y'", "2", 2},
       {"SELECT count(*) FROM t, rpc_probe r WHERE t.p = 'nope' AND r.provider_id = t.p", "0", 0},
@@ -126,7 +129,9 @@ TEST_CASE("EXPLAIN and preparing ask nobody") {
 
 TEST_CASE("wrong arguments are SQL errors that name function, argument and range") {
   Fleet fleet;
-  const auto error = [&](const std::string& where) { return fleet.host.error("SELECT * FROM rpc_probe WHERE " + where); };
+  const auto error = [&](const std::string& where) {
+    return fleet.host.error("SELECT * FROM rpc_probe WHERE " + where);
+  };
   CHECK(error("timeout_ms = -5") == "rpc_probe: timeout_ms must be 1..600000, got -5");
   CHECK(error("timeout_ms = NULL") == "");  // never true: no rows, nobody asked
   CHECK(error("samples = 'x'") == "rpc_probe: samples must be 1..1000, got 'x'");
@@ -171,8 +176,9 @@ TEST_CASE("a stranger's database reaches nobody through views and triggers") {
   const auto trusted = GENERATE(as<std::string>{}, "ON", "OFF");
   Fleet fleet;
   fleet.host.run("PRAGMA trusted_schema = " + trusted);
-  fleet.host.run("CREATE VIEW v AS SELECT * FROM rpc_probe; CREATE TABLE log (x);"
-                 "CREATE TRIGGER tr AFTER INSERT ON log BEGIN SELECT count(*) FROM rpc_probe; END;");
+  fleet.host.run(
+      "CREATE VIEW v AS SELECT * FROM rpc_probe; CREATE TABLE log (x);"
+      "CREATE TRIGGER tr AFTER INSERT ON log BEGIN SELECT count(*) FROM rpc_probe; END;");
   CHECK_THAT(fleet.host.error("SELECT * FROM v"), Catch::Contains("unsafe use"));
   CHECK_THAT(fleet.host.error("INSERT INTO log VALUES (1)"), Catch::Contains("unsafe use"));
   CHECK(fleet.requests() == 0);
