@@ -22,6 +22,10 @@ const sqlite::Registry& registry() {
           },
       .tables =
           {
+              &tables::rpc_probe(),
+              &tables::tx_probe(),
+              &tables::tx_send(),
+              &tables::tx_wait(),
               &tables::rpcroute_reference(),
           },
   };

@@ -5,6 +5,10 @@
 
 namespace rpcroute::tables {
 
+const sqlite::Table& rpc_probe();
 const sqlite::Table& rpcroute_reference();
+const sqlite::Table& tx_probe();
+const sqlite::Table& tx_send();
+const sqlite::Table& tx_wait();
 
 }  // namespace rpcroute::tables
