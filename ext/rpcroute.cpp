@@ -12,10 +12,16 @@ const sqlite::Registry& registry() {
   static const sqlite::Registry everything{
       .functions =
           {
+              functions::asof_join(),
               functions::block_lag(),
+              functions::chain_head(),
+              functions::median(),
+              functions::percentile(),
+              functions::weighted_percentile(),
           },
       .tables =
           {
+              &tables::asof_join(),
               &tables::rpcroute_reference(),
           },
   };

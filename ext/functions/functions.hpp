@@ -5,6 +5,11 @@
 
 namespace rpcroute::functions {
 
+sqlite::Function asof_join();
 sqlite::Function block_lag();
+sqlite::Function chain_head();
+sqlite::Function median();
+sqlite::Function percentile();
+sqlite::Function weighted_percentile();
 
 }  // namespace rpcroute::functions

@@ -5,6 +5,7 @@
 
 namespace rpcroute::tables {
 
+const sqlite::Table& asof_join();
 const sqlite::Table& rpcroute_reference();
 
 }  // namespace rpcroute::tables
