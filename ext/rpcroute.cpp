@@ -13,9 +13,14 @@ const sqlite::Registry& registry() {
       .functions =
           {
               functions::block_lag(),
+              functions::chain_head(),
+              functions::asof_join(),
+              functions::train_confirm(),
               functions::predict_confirm(),
               functions::predict_confirm_named(),
-              functions::train_confirm(),
+              functions::percentile(),
+              functions::median(),
+              functions::weighted_percentile(),
               functions::rpcroute_version(),
               functions::rpcroute_debug(),
               functions::rpcroute_sha256(),
@@ -23,9 +28,7 @@ const sqlite::Registry& registry() {
       .tables =
           {
               &tables::rpc_probe(),
-              &tables::tx_probe(),
-              &tables::tx_send(),
-              &tables::tx_wait(),
+              &tables::asof_join(),
               &tables::rpcroute_reference(),
           },
   };

@@ -6,6 +6,7 @@
 namespace rpcroute::tables {
 
 const sqlite::Table& rpc_probe();
+const sqlite::Table& asof_join();
 const sqlite::Table& rpcroute_reference();
 const sqlite::Table& tx_probe();
 const sqlite::Table& tx_send();
