@@ -25,6 +25,9 @@ class Evaluator {
   virtual std::size_t bytes() const = 0;
 };
 
+/// The fastest way that fits: a grid for up to two features, bit masks for trees of up to 64 leaves, else the forest.
+std::unique_ptr<const Evaluator> choose_evaluator(const Forest& forest);
+
 /// What model_info() tells.
 struct ModelInfo {
   std::string objective;
@@ -70,7 +73,7 @@ class Model {
   Forest forest_;
   std::unique_ptr<const Evaluator> evaluator_;
   std::size_t content_bytes_;
-  bool checked_ = false;
+  bool checked_;
 };
 
 }  // namespace rpcroute::model
