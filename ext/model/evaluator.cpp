@@ -30,7 +30,7 @@ std::shared_ptr<const Model> Model::compile(std::span<const std::byte> content) 
 }
 
 float Model::margin(std::span<const double> features) const {
-  if (features.size() != forest_.num_feature) refuse_width(features.size());
+  require_width(features.size());
   return FlatForest(forest_).margin(features);
 }
 

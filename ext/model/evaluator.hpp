@@ -56,11 +56,15 @@ class Model {
   /// to float32 first, as XGBoost does; a finite double beyond float32's range thereby becomes infinite and falls into
   /// the outermost cell. Throws std::invalid_argument, listing the features, when their number is wrong.
   float predict(std::span<const double> features) const {
-    if (features.size() != forest_.num_feature) refuse_width(features.size());
+    require_width(features.size());
     return evaluator_->predict(features);
   }
   /// The sum before the link.
   float margin(std::span<const double> features) const;
+
+  void require_width(std::size_t features) const {
+    if (features != forest_.num_feature) refuse_width(features);
+  }
 
   const Forest& forest() const { return forest_; }
   const std::vector<std::string>& feature_names() const { return forest_.feature_names; }
