@@ -28,6 +28,7 @@ const sqlite::Registry& registry() {
       .tables =
           {
               &tables::rpc_probe(),
+              &tables::tx_probe(),
               &tables::asof_join(),
               &tables::rpcroute_reference(),
           },
