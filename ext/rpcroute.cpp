@@ -18,6 +18,7 @@ const sqlite::Registry& registry() {
               functions::train_confirm(),
               functions::predict_confirm(),
               functions::predict_confirm_named(),
+              functions::predict_confirm_contributions(),
               functions::percentile(),
               functions::median(),
               functions::weighted_percentile(),
@@ -30,6 +31,8 @@ const sqlite::Registry& registry() {
               &tables::rpc_probe(),
               &tables::tx_probe(),
               &tables::asof_join(),
+              &tables::model_importance(),
+              &tables::model_info(),
               &tables::rpcroute_reference(),
           },
   };

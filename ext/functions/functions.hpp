@@ -9,6 +9,7 @@ sqlite::Function asof_join();
 sqlite::Function block_lag();
 sqlite::Function predict_confirm();
 sqlite::Function predict_confirm_named();
+sqlite::Function predict_confirm_contributions();
 sqlite::Function rpcroute_debug();
 sqlite::Function rpcroute_sha256();
 sqlite::Function rpcroute_version();
