@@ -12,7 +12,7 @@
 
 namespace rpcroute::model {
 
-/// One way to compute a forest's output. Immutable, thread-safe, allocates nothing.
+/// One way to compute a forest's output. Immutable, thread-safe.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
