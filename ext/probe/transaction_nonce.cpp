@@ -103,8 +103,7 @@ void NonceRequest::refuse(const rpc::Failure& failure) {
 }
 
 void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers) {
-  std::vector<std::uint64_t> heads;
-  std::vector<std::uint64_t> heads_of_others;
+  Heads heads;
   bool counted = false;
   rpc::Failure failure{rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}};
   for (std::size_t k = 0; k < whom.size(); ++k) {
@@ -116,16 +115,13 @@ void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<
     latest_ = std::max(latest_, latest.value_or(0));
     pending_ = std::max({pending_, pending.value_or(0), latest.value_or(0)});
     if (whom[k] == own_ && of_provider[1].failure) failure = *of_provider[1].failure;
-    if (const auto head = quantity_of(of_provider[2])) {
-      heads.push_back(*head);
-      if (whom[k] != own_) heads_of_others.push_back(*head);
-    }
+    heads.add(quantity_of(of_provider[2]), whom[k] == own_);
     const auto balance = balance_of(of_provider[3]);
     if (balance) numbering_.balance = std::max(numbering_.balance.value_or(0), *balance);
   }
   if (!counted) return refuse(failure);
-  numbering_.head = corroborated_head(heads);
-  numbering_.head_of_others = heads_of_others.empty() ? numbering_.head : corroborated_head(heads_of_others);
+  numbering_.head = heads.of_all();
+  numbering_.head_of_others = heads.of_others();
   look_up();
 }
 

@@ -39,6 +39,17 @@ void fill_from_receipt(TransactionRecord& record, const chain::Receipt& receipt)
   }
 }
 
+std::optional<std::int64_t> block_timestamp_of(const rpc::Answer& answer) {
+  if (answer.failure) return std::nullopt;
+  try {
+    const auto block = chain::read_block(answer.result);
+    if (!block || !block->timestamp) return std::nullopt;
+    return static_cast<std::int64_t>(*block->timestamp);
+  } catch (const chain::Misread&) {
+    return std::nullopt;
+  }
+}
+
 TransactionProbe::TransactionProbe(const ProbeContext& context, const chain::PrivateKey* key, std::size_t own,
                                    std::optional<double> propensity)
     : context_(context), key_(key), own_(own), conversation_(context.exchange) {
@@ -249,12 +260,7 @@ void TransactionProbe::resolve(const Sight& sight) {
   const std::string params = R"([")" + chain::quantity(sight.receipt.block_number) + R"(",false])";
   auto call = call_to(context_.fleet, sight.seen_by, "eth_getBlockByNumber", params, context_.plan.call_timeout);
   conversation_.ask(std::move(call), [this](const rpc::Answer& answer) {
-    try {
-      const auto block = answer.failure ? std::nullopt : chain::read_block(answer.result);
-      if (block && block->timestamp) record_.block_timestamp = static_cast<std::int64_t>(*block->timestamp);
-    } catch (const chain::Misread&) {
-      // The receipt has said what matters.
-    }
+    record_.block_timestamp = block_timestamp_of(answer);
     finish(record_.state);
   });
 }
