@@ -16,12 +16,6 @@ bool is_mainnet(const rpc::Provider& provider) {
   return provider.is_mainnet || provider.chain_id == ethereum_mainnet;
 }
 
-/// What tells chains apart: the name, else the number.
-std::string chain_of(const rpc::Provider& provider) {
-  if (!provider.chain.empty()) return provider.chain;
-  return provider.chain_id ? "chain id " + std::to_string(*provider.chain_id) : "an unnamed chain";
-}
-
 rpc::Failure mainnet_failure() {
   return {rpc::ErrorClass::mainnet, "", "nothing is sent on a mainnet without allow_mainnet = 1", {}};
 }
@@ -33,7 +27,21 @@ rpc::Failure wrong_chain_failure(std::uint64_t answered, std::uint64_t expected)
           {}};
 }
 
+std::optional<std::uint64_t> corroborated(std::vector<std::uint64_t> heads) {
+  std::sort(heads.rbegin(), heads.rend());
+  if (heads.size() == 1) return heads.front();
+  for (std::size_t i = 0; i + 1 < heads.size(); ++i) {
+    if (heads[i] - heads[i + 1] <= head_tolerance) return heads[i];
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::string chain_of(const rpc::Provider& provider) {
+  if (!provider.chain.empty()) return provider.chain;
+  return provider.chain_id ? "chain id " + std::to_string(*provider.chain_id) : "an unnamed chain";
+}
 
 std::vector<rpc::Provider> providers_of_one_chain(std::vector<rpc::Provider> candidates, bool allow_mainnet) {
   std::erase_if(candidates, [](const rpc::Provider& provider) { return provider.kind != rpc::ChainKind::evm; });
@@ -166,13 +174,18 @@ std::string json_strings(std::initializer_list<std::string> texts) {
   return json + ']';
 }
 
-std::optional<std::uint64_t> corroborated_head(std::vector<std::uint64_t> heads) {
-  std::sort(heads.rbegin(), heads.rend());
-  if (heads.size() == 1) return heads.front();
-  for (std::size_t i = 0; i + 1 < heads.size(); ++i) {
-    if (heads[i] - heads[i + 1] <= head_tolerance) return heads[i];
-  }
-  return std::nullopt;
+void Heads::add(std::optional<std::uint64_t> head, bool is_own) {
+  if (!head) return;
+  all_.push_back(*head);
+  if (!is_own) others_.push_back(*head);
+}
+
+std::optional<std::uint64_t> Heads::of_all() const {
+  return corroborated(all_);
+}
+
+std::optional<std::uint64_t> Heads::of_others() const {
+  return others_.empty() ? of_all() : corroborated(others_);
 }
 
 }  // namespace rpcroute::probe

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +23,9 @@ struct Endpoint {
   std::optional<rpc::Failure> excluded;  ///< wrong_chain, mainnet or config: neither drawn nor asked
   std::optional<rpc::Failure> silence;   ///< why eth_chainId had no answer, the last time it was asked
 };
+
+/// What tells chains apart: the name, else the number.
+std::string chain_of(const rpc::Provider& provider);
 
 /// Those of `candidates` that tx_probe may concern: EVM, and of one chain, which the non-mainnet ones decide when there
 /// are any. When there is none but mainnets they are kept, to be refused by name. Throws std::invalid_argument naming
@@ -74,8 +78,21 @@ std::optional<std::uint64_t> quantity_of(const rpc::Answer& answer);
 /// A JSON array of strings. They must need no escaping.
 std::string json_strings(std::initializer_list<std::string> texts);
 
-/// The highest of `heads` that another one reaches to within 512 blocks, so that one provider on another chain moves
-/// nothing; the only one when there is but one; empty when there is none or nothing corroborates.
-std::optional<std::uint64_t> corroborated_head(std::vector<std::uint64_t> heads);
+/// Heights that providers answered at about the same time. A head counts when another one reaches it to within 512
+/// blocks, so that one provider on another chain moves nothing, or when it is the only one.
+class Heads {
+ public:
+  void add(std::optional<std::uint64_t> head, bool is_own);
+
+  /// The highest that counts; empty when there is none.
+  std::optional<std::uint64_t> of_all() const;
+
+  /// The same without the drawn provider's; with it when there is no other.
+  std::optional<std::uint64_t> of_others() const;
+
+ private:
+  std::vector<std::uint64_t> others_;
+  std::vector<std::uint64_t> all_;
+};
 
 }  // namespace rpcroute::probe

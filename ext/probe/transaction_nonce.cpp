@@ -77,70 +77,61 @@ void NonceRequest::lease() {
 }
 
 void NonceRequest::ask() {
-  const std::vector<std::size_t> strangers = fleet_[own_].verified ? std::vector<std::size_t>() : fleet_.unverified();
-  const std::vector<std::size_t> whom = fleet_.all_asked();
+  // A provider that was silent when the scan began is not waited for again, unless it is the one that was drawn.
+  const bool drawn_is_known = fleet_[own_].verified;
+  const std::vector<std::size_t> strangers = drawn_is_known ? std::vector<std::size_t>() : fleet_.unverified();
+  const std::vector<std::size_t> whom = drawn_is_known ? fleet_.verified() : fleet_.all_asked();
   std::vector<rpc::Call> calls = calls_to(fleet_, strangers, "eth_chainId", "[]", call_timeout_);
   for (const std::size_t i : whom) {
-    // A provider that was down when the scan began is not waited for again, unless it was drawn.
-    if (!fleet_[i].verified && strangers.empty()) continue;
     calls.push_back(call_to(fleet_, i, "eth_getTransactionCount", json_strings({account_, "latest"}), call_timeout_));
     calls.push_back(call_to(fleet_, i, "eth_getTransactionCount", json_strings({account_, "pending"}), call_timeout_));
     calls.push_back(call_to(fleet_, i, "eth_blockNumber", "[]", call_timeout_));
     calls.push_back(call_to(fleet_, i, "eth_getBalance", json_strings({account_, "latest"}), call_timeout_));
   }
-  std::vector<std::size_t> asked = whom;
-  if (strangers.empty()) std::erase_if(asked, [&](std::size_t i) { return !fleet_[i].verified; });
-  conversation_.ask_all(std::move(calls), [this, strangers, asked](const std::vector<rpc::Answer>& answers) {
-    hear(strangers, asked, answers);
+  conversation_.ask_all(std::move(calls), [this, strangers, whom](const std::vector<rpc::Answer>& answers) {
+    const auto first_of_rest = answers.begin() + static_cast<std::ptrdiff_t>(strangers.size());
+    fleet_.hear_chain_ids(strangers, {answers.begin(), first_of_rest});
+    const Endpoint& own = fleet_[own_];
+    if (!own.verified) return refuse(own.excluded ? *own.excluded : *own.silence);
+    hear(whom, {first_of_rest, answers.end()});
   });
 }
 
-void NonceRequest::hear(const std::vector<std::size_t>& strangers, const std::vector<std::size_t>& whom,
-                        const std::vector<rpc::Answer>& answers) {
-  const auto first = answers.begin() + static_cast<std::ptrdiff_t>(strangers.size());
-  fleet_.hear_chain_ids(strangers, {answers.begin(), first});
-  if (!fleet_[own_].verified) {
-    const Endpoint& own = fleet_[own_];
-    return then_(std::nullopt, own.excluded ? own.excluded : own.silence);
-  }
-  std::vector<std::uint64_t> heads;
-  std::vector<std::uint64_t> heads_of_others;
+void NonceRequest::refuse(const rpc::Failure& failure) {
+  numbering_.lease.reset();
+  then_(std::nullopt, failure);
+}
+
+void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers) {
+  Heads heads;
   bool counted = false;
-  std::optional<rpc::Failure> failure;
+  rpc::Failure failure{rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}};
   for (std::size_t k = 0; k < whom.size(); ++k) {
     if (!fleet_[whom[k]].verified) continue;
-    const auto* answer = &*(first + static_cast<std::ptrdiff_t>(4 * k));
-    const auto latest = quantity_of(answer[0]);
-    const auto pending = quantity_of(answer[1]);
+    const rpc::Answer* of_provider = &answers[4 * k];
+    const auto latest = quantity_of(of_provider[0]);
+    const auto pending = quantity_of(of_provider[1]);
     counted = counted || latest || pending;
     latest_ = std::max(latest_, latest.value_or(0));
     pending_ = std::max({pending_, pending.value_or(0), latest.value_or(0)});
-    if (whom[k] == own_) failure = answer[1].failure;
-    if (const auto head = quantity_of(answer[2])) {
-      heads.push_back(*head);
-      if (whom[k] != own_) heads_of_others.push_back(*head);
-    }
-    const auto balance = balance_of(answer[3]);
+    if (whom[k] == own_ && of_provider[1].failure) failure = *of_provider[1].failure;
+    heads.add(quantity_of(of_provider[2]), whom[k] == own_);
+    const auto balance = balance_of(of_provider[3]);
     if (balance) numbering_.balance = std::max(numbering_.balance.value_or(0), *balance);
   }
-  if (!counted) {
-    return then_(std::nullopt,
-                 failure.value_or(rpc::Failure{
-                     rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}}));
-  }
-  numbering_.head = corroborated_head(heads);
-  numbering_.head_of_others = heads_of_others.empty() ? numbering_.head : corroborated_head(heads_of_others);
-  std::vector<BookEntry> doubtful;
-  for (const auto& [nonce, entry] : numbering_.lease->entries()) {
-    if (nonce >= pending_) doubtful.push_back(entry);
-  }
-  look_up(std::move(doubtful));
+  if (!counted) return refuse(failure);
+  numbering_.head = heads.of_all();
+  numbering_.head_of_others = heads.of_others();
+  look_up();
 }
 
-void NonceRequest::look_up(std::vector<BookEntry> doubtful) {
+void NonceRequest::look_up() {
   const std::vector<std::size_t> whom = fleet_.verified();
+  std::vector<BookEntry> doubtful;
+  for (const auto& [nonce, entry] : numbering_.lease->entries()) {
+    if (nonce >= pending_ && !entry.tx_hash.empty()) doubtful.push_back(entry);
+  }
   std::vector<rpc::Call> calls;
-  std::erase_if(doubtful, [](const BookEntry& entry) { return entry.tx_hash.empty(); });
   for (const BookEntry& entry : doubtful) {
     for (const std::size_t i : whom) {
       calls.push_back(call_to(fleet_, i, "eth_getTransactionByHash", json_strings({entry.tx_hash}), call_timeout_));

@@ -50,9 +50,9 @@ class NonceRequest {
  private:
   void lease();
   void ask();
-  void hear(const std::vector<std::size_t>& strangers, const std::vector<std::size_t>& whom,
-            const std::vector<rpc::Answer>& answers);
-  void look_up(std::vector<BookEntry> doubtful);
+  void refuse(const rpc::Failure& failure);
+  void hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers);
+  void look_up();
   void finish(const std::map<std::uint64_t, bool>& witnessed);
   std::int64_t unmined_below(std::uint64_t nonce, const std::map<std::uint64_t, bool>& believed) const;
 

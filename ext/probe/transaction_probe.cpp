@@ -11,6 +11,9 @@ namespace {
 /// An acknowledgement may take longer than a read: a provider that lags passes the transaction on first.
 constexpr rpc::Milliseconds send_timeout{10'000};
 
+/// How long an unclear answer is looked into when nobody waits for the receipt.
+constexpr double send_patience_sec = 20;
+
 /// How long an account stays locked while it is unclear whether its transaction was taken.
 constexpr double longest_lease_sec = 5;
 
@@ -33,6 +36,17 @@ void fill_from_receipt(TransactionRecord& record, const chain::Receipt& receipt)
   if (receipt.effective_gas_price) record.effective_gas_price = static_cast<std::int64_t>(*receipt.effective_gas_price);
   if (record.submit_head && *record.block_number >= *record.submit_head) {
     record.blocks_waited = *record.block_number - *record.submit_head;
+  }
+}
+
+std::optional<std::int64_t> block_timestamp_of(const rpc::Answer& answer) {
+  if (answer.failure) return std::nullopt;
+  try {
+    const auto block = chain::read_block(answer.result);
+    if (!block || !block->timestamp) return std::nullopt;
+    return static_cast<std::int64_t>(*block->timestamp);
+  } catch (const chain::Misread&) {
+    return std::nullopt;
   }
 }
 
@@ -128,7 +142,9 @@ void TransactionProbe::deliver(rpc::Call call, std::optional<NodeTransaction> no
                                          std::move(node_transaction), beat, context_.plan.call_timeout,
                                          [this](const DeliveryOutcome& outcome) { hear_delivery(outcome); });
   delivery_->start(std::move(call));
-  conversation_.at(conversation_.now() + clock_seconds(context_.plan.timeout_sec), [this] { give_up(); });
+  const bool may_stay_unclear = !context_.plan.wait && record_.tx_hash;
+  const double patience = may_stay_unclear ? send_patience_sec : context_.plan.timeout_sec;
+  conversation_.at(conversation_.now() + clock_seconds(patience), [this] { give_up(); });
   conversation_.at(conversation_.now() + clock_seconds(longest_lease_sec), [this] {
     if (numbering_.lease) write_book(BookStage::sent);
     numbering_.lease.reset();
@@ -209,7 +225,13 @@ void TransactionProbe::give_up() {
   if (sight) delivery_->confirm();
   if (sight && delivery_->ended()) return resolve(*sight);
   delivery_->give_up();
-  if (!record_.tx_hash || record_.tx_hash->empty()) return time_out();
+  if (finished_) return;
+  if (!context_.plan.wait && record_.tx_hash) {
+    // It may have landed, and tx_wait will tell.
+    write_book(BookStage::sent);
+    return finish(TransactionState::pending);
+  }
+  if (!record_.tx_hash) return time_out();
   // The last word before it is given up, and before its number is given to another.
   search_by_hash(conversation_, context_.fleet, *record_.tx_hash, own_, context_.plan.call_timeout,
                  [this](const SearchResult& result) {
@@ -238,12 +260,7 @@ void TransactionProbe::resolve(const Sight& sight) {
   const std::string params = R"([")" + chain::quantity(sight.receipt.block_number) + R"(",false])";
   auto call = call_to(context_.fleet, sight.seen_by, "eth_getBlockByNumber", params, context_.plan.call_timeout);
   conversation_.ask(std::move(call), [this](const rpc::Answer& answer) {
-    try {
-      const auto block = answer.failure ? std::nullopt : chain::read_block(answer.result);
-      if (block && block->timestamp) record_.block_timestamp = static_cast<std::int64_t>(*block->timestamp);
-    } catch (const chain::Misread&) {
-      // The receipt has said what matters.
-    }
+    record_.block_timestamp = block_timestamp_of(answer);
     finish(record_.state);
   });
 }

@@ -84,6 +84,9 @@ class TransactionProbe {
 /// Puts what a receipt says into a record; durations are the caller's.
 void fill_from_receipt(TransactionRecord& record, const chain::Receipt& receipt);
 
+/// The time of the block that eth_getBlockByNumber answered, if it did.
+std::optional<std::int64_t> block_timestamp_of(const rpc::Answer& answer);
+
 /// A record that names its provider and nothing more.
 TransactionRecord record_for(const rpc::Provider& provider, const std::string& region, double timestamp);
 

@@ -1,26 +1,18 @@
 // TransactionScan: the draws, the keys and the budget.
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
 #include "chain/evm_signer.hpp"
 #include "probe/transaction.hpp"
 #include "probe/transaction_draw.hpp"
 #include "probe/transaction_probe.hpp"
+#include "probe/transaction_reference.hpp"
 #include "probe/transaction_survey.hpp"
 
 namespace rpcroute::probe {
 namespace {
-
-void check_range(const char* argument, double value, double least, double most) {
-  if (value >= least && value <= most) return;
-  std::ostringstream text;
-  text << argument << " must be " << least << ".." << most << ", got " << value;
-  throw std::invalid_argument(text.str());
-}
 
 void check(const TransactionPlan& plan) {
   check_range("n", static_cast<double>(plan.n), 1, 100'000);

@@ -7,12 +7,14 @@
 namespace rpcroute::probe {
 namespace {
 
-std::optional<std::uint64_t> head_of(const std::vector<rpc::Answer>& answers, std::size_t begin, std::size_t end) {
-  std::vector<std::uint64_t> heads;
-  for (std::size_t k = begin; k < end; ++k) {
-    if (const auto head = quantity_of(answers[k])) heads.push_back(*head);
+/// Of the last answers, which are one from each of `whom` to eth_blockNumber.
+std::optional<std::uint64_t> head_of(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers,
+                                     std::size_t own) {
+  Heads heads;
+  for (std::size_t k = 0; k < whom.size(); ++k) {
+    heads.add(quantity_of(answers[answers.size() - whom.size() + k]), whom[k] == own);
   }
-  return corroborated_head(std::move(heads));
+  return heads.of_others();
 }
 
 /// nullopt: the answer tells nothing.
@@ -63,7 +65,7 @@ void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::s
         result.own_denies = result.own_denies || whom[k] == own;
       }
     }
-    result.head = head_of(answers, whom.size(), answers.size());
+    result.head = head_of(whom, answers, own);
     then(result);
   });
 }
@@ -85,7 +87,7 @@ void search_by_nonce(Conversation& conversation, const Fleet& fleet, const NodeT
         result.own_denies = result.own_denies || whom[k] == own;
       }
     }
-    result.head = head_of(answers, 2 * whom.size(), answers.size());
+    result.head = head_of(whom, answers, own);
     then(result);
   });
 }

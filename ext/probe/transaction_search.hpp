@@ -22,7 +22,7 @@ struct SearchResult {
   std::optional<std::string> tx_hash;  ///< somebody knows it
   bool own_denies = false;             ///< the drawn provider answered that it does not
   std::size_t denials = 0;             ///< providers that answered so
-  std::optional<std::uint64_t> head;   ///< corroborated
+  std::optional<std::uint64_t> head;   ///< corroborated, as all but the drawn provider see it unless it is alone
 };
 
 using SearchThen = std::function<void(const SearchResult&)>;

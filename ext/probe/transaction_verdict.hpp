@@ -1,5 +1,4 @@
-// What a node's answer to a transaction means. Nodes agree on no code, so words decide (and whole ones: "unknown" does
-// not say "known").
+// What a provider's answer to a transaction means for its fate. What its words mean is rpc/classify's to say.
 #pragma once
 
 #include <string>
@@ -27,8 +26,8 @@ struct Verdict {
 /// accepted; its hash is the caller's to check.
 Verdict judge_send(const rpc::Answer& answer);
 
-/// A node that has not indexed its newest blocks answers the search for a receipt with an error that means "not yet"
-/// (geth since 1.14).
+/// Whether the search for a receipt was answered with the error that means "not yet": geth since 1.14, while it indexes
+/// its newest blocks.
 bool is_indexing(const rpc::Failure& failure);
 
 }  // namespace rpcroute::probe

@@ -52,8 +52,7 @@ void Watch::hear(std::size_t i, const rpc::Answer& answer) {
     if (receipt) return see(i, *receipt, answer.finished);
     view.block_hash.clear();
     view.sightings = 0;
-    view.denied = answer.started;
-    unseen_until_ = std::max(unseen_until_.value_or(answer.started), answer.started);
+    unseen_ = std::max(unseen_.value_or(answer.started), answer.started);
   } catch (const chain::Misread&) {
     ++view.silences;
   }
@@ -63,7 +62,7 @@ void Watch::see(std::size_t i, const chain::Receipt& receipt, rpc::Clock::time_p
   View& view = views_[i];
   view.sightings = view.block_hash == receipt.block_hash ? view.sightings + 1 : 1;
   view.block_hash = receipt.block_hash;
-  auto& first = first_sights_.try_emplace(receipt.block_hash, FirstSight{receipt, moment, {}}).first->second;
+  auto& first = first_sights_.try_emplace(receipt.block_hash, FirstSight{receipt, moment, {}, unseen_}).first->second;
   first.any = std::min(first.any, moment);
   if (i == own_ && !first.own) first.own = moment;
 }
@@ -84,7 +83,7 @@ std::optional<Sight> Watch::sight_of_views(int least_sightings) const {
   }
   if (best == nullptr) return std::nullopt;
   const FirstSight& first = first_sights_.at(best->block_hash);
-  return Sight{first.receipt, first.any, first.own, shown_by};
+  return Sight{first.receipt, first.any, first.own, first.unseen, shown_by};
 }
 
 std::optional<Sight> Watch::settled() const {
@@ -99,14 +98,6 @@ bool Watch::own_is_silent() const {
   if (!own_) return true;
   const auto view = views_.find(*own_);
   return view != views_.end() && view->second.silences >= silences_that_count;
-}
-
-std::vector<std::size_t> Watch::denied_since(rpc::Clock::time_point moment) const {
-  std::vector<std::size_t> indices;
-  for (const auto& [i, view] : views_) {
-    if (view.denied && *view.denied >= moment && view.block_hash.empty()) indices.push_back(i);
-  }
-  return indices;
 }
 
 }  // namespace rpcroute::probe

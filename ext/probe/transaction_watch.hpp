@@ -16,9 +16,10 @@ namespace rpcroute::probe {
 /// A receipt, and when it was first seen.
 struct Sight {
   chain::Receipt receipt;
-  rpc::Clock::time_point first;               ///< at any provider
-  std::optional<rpc::Clock::time_point> own;  ///< at the provider that was drawn
-  std::size_t seen_by = 0;                    ///< a provider that shows it now
+  rpc::Clock::time_point first;                  ///< at any provider
+  std::optional<rpc::Clock::time_point> own;     ///< at the provider that was drawn
+  std::optional<rpc::Clock::time_point> unseen;  ///< the last look before `first` that found no receipt began then
+  std::size_t seen_by = 0;                       ///< a provider that shows it now
 };
 
 /// Asks every provider for the receipt, each on its own beat: one that stalls delays nobody.
@@ -43,12 +44,6 @@ class Watch {
   /// The drawn provider has failed to answer three times running, or there is none.
   bool own_is_silent() const;
 
-  /// Until when it is known that no provider asked had a receipt: the start of the last look that found none.
-  std::optional<rpc::Clock::time_point> unseen_until() const { return unseen_until_; }
-
-  /// Providers that answered "none" at a look begun after `moment`.
-  std::vector<std::size_t> denied_since(rpc::Clock::time_point moment) const;
-
  private:
   struct View {
     std::string block_hash;                        ///< empty: no receipt
@@ -60,6 +55,7 @@ class Watch {
     chain::Receipt receipt;
     rpc::Clock::time_point any;
     std::optional<rpc::Clock::time_point> own;
+    std::optional<rpc::Clock::time_point> unseen;
   };
 
   void look(std::size_t i);
@@ -76,7 +72,7 @@ class Watch {
   std::function<void()> changed_;
   std::map<std::size_t, View> views_;
   std::map<std::string, FirstSight> first_sights_;  ///< by block hash
-  std::optional<rpc::Clock::time_point> unseen_until_;
+  std::optional<rpc::Clock::time_point> unseen_;
 };
 
 }  // namespace rpcroute::probe
