@@ -13,6 +13,12 @@ const sqlite::Registry& registry() {
       .functions =
           {
               functions::block_lag(),
+              functions::predict_confirm(),
+              functions::predict_confirm_named(),
+              functions::train_confirm(),
+              functions::rpcroute_version(),
+              functions::rpcroute_debug(),
+              functions::rpcroute_sha256(),
           },
       .tables =
           {

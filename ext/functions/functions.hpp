@@ -6,5 +6,11 @@
 namespace rpcroute::functions {
 
 sqlite::Function block_lag();
+sqlite::Function predict_confirm();
+sqlite::Function predict_confirm_named();
+sqlite::Function rpcroute_debug();
+sqlite::Function rpcroute_sha256();
+sqlite::Function rpcroute_version();
+sqlite::Function train_confirm();
 
 }  // namespace rpcroute::functions

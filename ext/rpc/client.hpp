@@ -1,27 +1,20 @@
 // JSON-RPC over HTTP to many providers at once. The one way in which rpcroute asks anybody anything over HTTP.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "rpc/endpoint.hpp"
 #include "rpc/failure.hpp"
 #include "rpc/provider.hpp"
+#include "rpc/wait.hpp"
 
 namespace rpcroute::rpc {
-
-using Clock = std::chrono::steady_clock;
-using Milliseconds = std::chrono::milliseconds;
-
-/// Asked between waits, at least every 50 ms; true ends the work. See Interrupted.
-using Interrupt = std::function<bool()>;
-
-/// Thrown out of a wait when the Interrupt said so.
-struct Interrupted {};
 
 /// One JSON-RPC call to one provider.
 struct Call {
@@ -36,9 +29,9 @@ struct Call {
 
 /// What came of a call. Times in milliseconds, NULL unless a whole answer arrived.
 struct Answer {
-  double timestamp = 0;              ///< Unix seconds, UTC, at which the answer or the failure was complete
-  Clock::time_point started;         ///< just before the request could leave
-  Clock::time_point finished;        ///< when the answer or the failure was complete
+  double timestamp = 0;        ///< Unix seconds, UTC, at which the answer or the failure was complete
+  Clock::time_point started;   ///< just before the request left, set-up done; when it never left, the call's start
+  Clock::time_point finished;  ///< when the answer or the failure was complete
   std::optional<double> latency_ms;  ///< request sent → answer complete, without set-up
   std::optional<double> setup_ms;    ///< DNS + TCP + TLS; 0 on a warm connection
   std::optional<double> total_ms;    ///< latency + set-up
@@ -56,7 +49,8 @@ class RpcClient {
  public:
   using Ticket = std::uint64_t;
 
-  RpcClient();
+  /// `environment` fills in `${RPCROUTE_NAME}`.
+  explicit RpcClient(Environment environment = process_environment());
   ~RpcClient();
   RpcClient(const RpcClient&) = delete;
   RpcClient& operator=(const RpcClient&) = delete;
@@ -68,6 +62,10 @@ class RpcClient {
   /// Drives the transfers until one call has its answer, and returns it; nullopt when `until` passed first or nothing
   /// is outstanding. Throws Interrupted.
   std::optional<std::pair<Ticket, Answer>> next(Clock::time_point until, const Interrupt& interrupt);
+
+  /// Drives the transfers until every call has its answer or `until` passed, and returns the answers there are. Nothing
+  /// is decoded before the last one arrived, so that no latency holds our own work. Throws Interrupted.
+  std::vector<std::pair<Ticket, Answer>> collect(Clock::time_point until, const Interrupt& interrupt);
 
   /// Gives up a call; its answer never comes. Unknown tickets are ignored.
   void cancel(Ticket ticket);

@@ -1,0 +1,57 @@
+// Models as arguments of SQL: a name in rpc_models, the model itself, or the active one.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/evaluator.hpp"
+#include "sqlite/function.hpp"
+
+namespace rpcroute::functions {
+
+using ModelPointer = std::shared_ptr<const model::Model>;
+
+/// The compiled models of a database connection, by content: reading and compiling one costs milliseconds.
+class ModelCache {
+ public:
+  /// Throws model::ModelError when the content is refused.
+  ModelPointer get(std::span<const std::byte> content);
+
+ private:
+  struct Entry {
+    std::string content;
+    ModelPointer model;
+  };
+  static constexpr std::size_t kMost = 16;
+  std::list<Entry> entries_;  // most recently used first
+};
+
+/// The model a TEXT or BLOB names: a row of `rpc_models`, or the model itself (JSON text beginning '{', or UBJSON).
+/// Throws sqlite::Error that names it when there is none.
+ModelPointer find_model(sqlite::Connection& connection, sqlite::Value model);
+
+/// The row of `rpc_models` with active = 1. Throws sqlite::Error when there is none, or more than one.
+ModelPointer active_model(sqlite::Connection& connection);
+
+/// Models found in one execution of a statement, so that the table is read once. Lives in the statement's memory.
+class ModelLookup {
+ public:
+  /// The one of the statement in execution.
+  static ModelLookup& of(sqlite::Call& call);
+
+  /// As find_model() and active_model(); a model named twice in a row is found by comparing the argument alone.
+  const model::Model& named(sqlite::Connection& connection, sqlite::Value model);
+  const model::Model& active(sqlite::Connection& connection);
+
+ private:
+  std::string last_argument_;
+  ModelPointer named_;
+  ModelPointer active_;
+};
+
+}  // namespace rpcroute::functions

@@ -1,0 +1,60 @@
+// predict_confirm_named(model, features): a prediction for scripts that serve whatever model is active.
+#include <rapidjson/document.h>
+
+#include <cmath>
+#include <vector>
+
+#include "functions/functions.hpp"
+#include "functions/model_argument.hpp"
+
+namespace rpcroute::functions {
+namespace {
+
+rapidjson::Document parse_object(sqlite::Value value) {
+  rapidjson::Document document;
+  const std::string_view text = value.text();
+  document.Parse<rapidjson::kParseIterativeFlag>(text.data(), text.size());
+  if (document.HasParseError() || !document.IsObject()) {
+    throw sqlite::Error("features must be a JSON object, got " + sqlite::quoted(value));
+  }
+  return document;
+}
+
+struct PredictConfirmNamed {
+  static sqlite::FunctionSpec spec() {
+    return {.name = "predict_confirm_named",
+            .arities = {2},
+            .doc = {"predict_confirm_named(model, features)",
+                    "As predict_confirm(), with the features by name from a JSON object. Names the model does not need "
+                    "are ignored, a missing one is an error, a null gives NULL. A NULL model is the active one.",
+                    "SELECT predict_confirm_named(NULL, json_object('latency_ms', 120.0, 'block_lag', 0, "
+                    "'rolling_latency_5', 118.0, 'mean_lag_5', 0.2, 'provider_mean_sec', 12.5))"}};
+  }
+
+  static void call(sqlite::Call& call, sqlite::Arguments arguments) {
+    if (arguments[1].is_null()) return;
+    ModelLookup& lookup = ModelLookup::of(call);
+    const model::Model& model =
+        arguments[0].is_null() ? lookup.active(call.connection()) : lookup.named(call.connection(), arguments[0]);
+    const rapidjson::Document object = parse_object(arguments[1]);
+    std::vector<double> features;
+    for (const std::string& name : model.feature_names()) {
+      const auto member = object.FindMember(name);
+      if (member == object.MemberEnd()) throw sqlite::Error("features lack '" + name + "', which the model needs");
+      if (member->value.IsNull()) return;
+      if (!member->value.IsNumber() || !std::isfinite(member->value.GetDouble())) {
+        throw sqlite::Error("feature " + name + " must be a number");
+      }
+      features.push_back(member->value.GetDouble());
+    }
+    call.result().set(static_cast<double>(model.predict(features)));
+  }
+};
+
+}  // namespace
+
+sqlite::Function predict_confirm_named() {
+  return sqlite::scalar<PredictConfirmNamed>();
+}
+
+}  // namespace rpcroute::functions

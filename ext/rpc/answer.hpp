@@ -1,0 +1,27 @@
+// From a reply of the transport to the answer of a call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rpc/client.hpp"
+#include "rpc/endpoint.hpp"
+#include "rpc/http.hpp"
+
+namespace rpcroute::rpc {
+
+/// What must be known about a call to read its answer.
+struct Asked {
+  Endpoint endpoint;
+  ChainKind chain;
+  std::string method;
+  std::uint64_t id;
+};
+
+/// Decodes, classifies and redacts.
+Answer read_answer(HttpReply reply, const Asked& asked);
+
+/// The answer to a call that was never made.
+Answer unasked(Failure failure);
+
+}  // namespace rpcroute::rpc

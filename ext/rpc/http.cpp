@@ -1,0 +1,347 @@
+#include "rpc/http.hpp"
+
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <deque>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "rpc/descriptors.hpp"
+#include "rpc/sigpipe.hpp"
+#include "rpc/transfer.hpp"
+
+namespace rpcroute::rpc {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Requests started between two looks at the sockets, so that a start delays no answer's notice by more than about a
+/// millisecond.
+constexpr std::size_t start_group = 8;
+
+/// While ready sockets are served, how long until the others are looked at again.
+constexpr Clock::duration glance_interval = 250us;
+
+/// Descriptors a request may need while it connects: a host name takes the resolver's socket pair and, with two
+/// addresses, two sockets.
+constexpr std::size_t cost_of_numeric = 1;
+constexpr std::size_t cost_of_name = 4;
+
+CURLM* new_multi() {
+  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  CURLM* multi = initialised == CURLE_OK ? curl_multi_init() : nullptr;
+  if (multi == nullptr) throw std::runtime_error("libcurl cannot be initialised");
+  return multi;
+}
+
+}  // namespace
+
+class HttpClient::Engine {
+ public:
+  Engine() : process_(getpid()), multi_(new_multi()), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    if (epoll_ < 0) {
+      curl_multi_cleanup(multi_);
+      throw std::runtime_error("no file descriptor is left to wait on");
+    }
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Engine::on_socket);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Engine::on_timer);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+  }
+
+  ~Engine() {
+    if (inherited()) {
+      abandon();
+      return;
+    }
+    const SigpipeBlock block;
+    cancel_all();
+    idle_handles_.clear();
+    curl_multi_cleanup(multi_);
+    close(epoll_);
+  }
+
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  bool inherited() const { return getpid() != process_; }
+
+  void submit(Ticket ticket, HttpRequest request) {
+    if (outstanding() == 0) measure_descriptors();
+    waiting_.push_back(std::make_unique<Transfer>(ticket, std::move(request)));
+  }
+
+  void wait(Until enough, Clock::time_point until, const Interrupt& interrupt) {
+    const SigpipeBlock block;
+    while (!(enough == Until::one ? !finished_.empty() : waiting_.empty() && active_.empty())) {
+      if (interrupt && interrupt()) throw Interrupted{};
+      start_some();
+      look(next_wake(until));
+      serve_ready();
+      if (curl_timer_ && *curl_timer_ <= Clock::now()) run(CURL_SOCKET_TIMEOUT, 0, Clock::now());
+      expire(Clock::now());
+      if (Clock::now() >= until) return;
+    }
+  }
+
+  std::optional<std::pair<Ticket, HttpReply>> take() {
+    if (finished_.empty()) return std::nullopt;
+    auto first = std::move(finished_.front());
+    finished_.pop_front();
+    return first;
+  }
+
+  void cancel(Ticket ticket) {
+    std::erase_if(waiting_, [&](const auto& transfer) { return transfer->ticket() == ticket; });
+    std::erase_if(finished_, [&](const auto& reply) { return reply.first == ticket; });
+    const auto active = active_.find(ticket);
+    if (active != active_.end()) detach(*active->second);
+  }
+
+  void cancel_all() {
+    waiting_.clear();
+    finished_.clear();
+    while (!active_.empty()) detach(*active_.begin()->second);
+  }
+
+  std::size_t outstanding() const { return waiting_.size() + active_.size() + finished_.size(); }
+
+ private:
+  struct Watched {
+    Transfer* owner;
+    bool ready;  // it stands in ready_
+  };
+  struct Ready {
+    int socket;
+    int events;
+    Clock::time_point seen;
+  };
+
+  void measure_descriptors() {
+    capacity_ = spare_descriptors() + open_sockets_.size();
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(std::max<std::size_t>(capacity_ / 4 * 3, 1)));
+  }
+
+  static std::size_t cost(const Transfer& transfer) {
+    return transfer.host_is_numeric() ? cost_of_numeric : cost_of_name;
+  }
+
+  bool fits(const Transfer& transfer) const {
+    return active_.empty() || open_sockets_.size() + reserved_ + cost(transfer) <= capacity_;
+  }
+
+  void start_some() {
+    for (std::size_t started = 0; started < start_group && !waiting_.empty() && fits(*waiting_.front()); ++started) {
+      std::unique_ptr<Transfer> transfer = std::move(waiting_.front());
+      waiting_.pop_front();
+      transfer->start(take_handle(), {this, &Engine::on_open, &Engine::on_close});
+      deadlines_.emplace(transfer->deadline(), transfer->ticket());
+      reserved_ += cost(*transfer);
+      CURL* easy = transfer->easy();
+      active_.emplace(transfer->ticket(), std::move(transfer));
+      curl_multi_add_handle(multi_, easy);
+    }
+  }
+
+  CurlEasy take_handle() {
+    if (idle_handles_.empty()) {
+      CurlEasy fresh(curl_easy_init());
+      if (!fresh) throw std::bad_alloc();
+      return fresh;
+    }
+    CurlEasy handle = std::move(idle_handles_.back());
+    idle_handles_.pop_back();
+    return handle;
+  }
+
+  Clock::time_point next_wake(Clock::time_point until) const {
+    const Clock::time_point now = Clock::now();
+    if (!ready_.empty() || (!waiting_.empty() && fits(*waiting_.front()))) return now;
+    Clock::time_point wake = std::min(until, now + wait_slice);
+    if (curl_timer_) wake = std::min(wake, *curl_timer_);
+    if (!deadlines_.empty()) wake = std::min(wake, deadlines_.begin()->first);
+    return wake;
+  }
+
+  /// Notes which sockets have become ready, waiting for one until `wake`.
+  void look(Clock::time_point wake) {
+    const auto left = std::chrono::ceil<Milliseconds>(wake - Clock::now());
+    std::array<epoll_event, 256> events;
+    const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()),
+                                 static_cast<int>(std::max<Milliseconds::rep>(left.count(), 0)));
+    last_look_ = Clock::now();
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      const auto watched = watched_.find(event.data.fd);
+      if (watched == watched_.end() || watched->second.ready) continue;
+      watched->second.ready = true;
+      int ready = 0;
+      if ((event.events & EPOLLIN) != 0) ready |= CURL_CSELECT_IN;
+      if ((event.events & EPOLLOUT) != 0) ready |= CURL_CSELECT_OUT;
+      if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) ready |= CURL_CSELECT_ERR;
+      ready_.push_back({event.data.fd, ready, last_look_});
+    }
+  }
+
+  void serve_ready() {
+    while (!ready_.empty()) {
+      const Ready next = ready_.front();
+      ready_.pop_front();
+      const auto watched = watched_.find(next.socket);
+      if (watched == watched_.end() || !watched->second.ready) continue;  // closed since it was seen
+      watched->second.ready = false;
+      if (watched->second.owner != nullptr) watched->second.owner->add_setup_queueing(Clock::now() - next.seen);
+      run(next.socket, next.events, next.seen);
+      if (Clock::now() - last_look_ > glance_interval) look(last_look_);
+    }
+  }
+
+  /// Lets libcurl work on one socket (or its timers) and files what that completed.
+  void run(curl_socket_t socket, int events, Clock::time_point seen) {
+    if (socket == CURL_SOCKET_TIMEOUT) curl_timer_.reset();
+    int running = 0;
+    curl_multi_socket_action(multi_, socket, events, &running);
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      const CURLcode code = message->data.result;
+      Transfer* transfer = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+      finished_.emplace_back(transfer->ticket(), transfer->finish(code, seen));
+      detach(*transfer);
+    }
+  }
+
+  void expire(Clock::time_point now) {
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+      Transfer& transfer = *active_.at(deadlines_.begin()->second);
+      finished_.emplace_back(transfer.ticket(), transfer.time_out(now));
+      detach(transfer);
+    }
+  }
+
+  void detach(Transfer& transfer) {
+    const Ticket ticket = transfer.ticket();
+    curl_multi_remove_handle(multi_, transfer.easy());
+    for (auto& [socket, watched] : watched_) {
+      if (watched.owner == &transfer) watched.owner = nullptr;
+    }
+    deadlines_.erase({transfer.deadline(), ticket});
+    reserved_ -= cost(transfer);
+    CurlEasy handle = transfer.release_handle();
+    curl_easy_reset(handle.get());
+    idle_handles_.push_back(std::move(handle));
+    active_.erase(ticket);
+  }
+
+  /// In a forked child: closes the copies of the descriptors, which says nothing to the peers, and leaves libcurl's
+  /// memory alone: to free it would write TLS and HTTP/2 farewells to the parent's connections.
+  void abandon() {
+    for (const int socket : open_sockets_) close(socket);
+    close(epoll_);
+    for (auto& [ticket, transfer] : active_) static_cast<void>(transfer.release());
+    for (CurlEasy& handle : idle_handles_) static_cast<void>(handle.release());
+  }
+
+  static int on_socket(CURL* easy, curl_socket_t socket, int what, void* self, void*) {
+    auto& engine = *static_cast<Engine*>(self);
+    if (what == CURL_POLL_REMOVE) {
+      engine.watched_.erase(socket);
+      epoll_ctl(engine.epoll_, EPOLL_CTL_DEL, socket, nullptr);
+      return 0;
+    }
+    Transfer* owner = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &owner);
+    epoll_event event{};
+    if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
+    if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
+    event.data.fd = socket;
+    const auto [watched, added] = engine.watched_.try_emplace(socket, Watched{owner, false});
+    watched->second.owner = owner;
+    epoll_ctl(engine.epoll_, added ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
+    return 0;
+  }
+
+  static int on_timer(CURLM*, long timeout_ms, void* self) {
+    auto& engine = *static_cast<Engine*>(self);
+    if (timeout_ms < 0) {
+      engine.curl_timer_.reset();
+    } else {
+      engine.curl_timer_ = Clock::now() + Milliseconds(timeout_ms);
+    }
+    return 0;
+  }
+
+  static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address) {
+    const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (socket < 0) return CURL_SOCKET_BAD;
+    static_cast<Engine*>(self)->open_sockets_.insert(socket);
+    return socket;
+  }
+
+  static int on_close(void* self, curl_socket_t socket) {
+    static_cast<Engine*>(self)->open_sockets_.erase(socket);
+    return close(socket);
+  }
+
+  pid_t process_;
+  CURLM* multi_;
+  int epoll_;
+  std::optional<Clock::time_point> curl_timer_;
+  Clock::time_point last_look_;
+  std::deque<std::unique_ptr<Transfer>> waiting_;
+  std::unordered_map<Ticket, std::unique_ptr<Transfer>> active_;
+  std::set<std::pair<Clock::time_point, Ticket>> deadlines_;
+  std::deque<std::pair<Ticket, HttpReply>> finished_;
+  std::vector<CurlEasy> idle_handles_;
+  std::unordered_map<int, Watched> watched_;
+  std::deque<Ready> ready_;
+  std::unordered_set<int> open_sockets_;  // warm ones too
+  std::size_t reserved_ = 0;              // descriptors that active transfers may still open
+  std::size_t capacity_ = 0;
+};
+
+HttpClient::HttpClient() = default;
+HttpClient::~HttpClient() = default;
+
+HttpClient::Engine& HttpClient::engine() {
+  if (!engine_ || engine_->inherited()) engine_ = std::make_unique<Engine>();
+  return *engine_;
+}
+
+HttpClient::Ticket HttpClient::submit(HttpRequest request) {
+  engine().submit(++last_ticket_, std::move(request));
+  return last_ticket_;
+}
+
+void HttpClient::wait(Until enough, Clock::time_point until, const Interrupt& interrupt) {
+  engine().wait(enough, until, interrupt);
+}
+
+std::optional<std::pair<HttpClient::Ticket, HttpReply>> HttpClient::take() {
+  return engine().take();
+}
+
+void HttpClient::cancel(Ticket ticket) {
+  engine().cancel(ticket);
+}
+
+void HttpClient::cancel_all() {
+  engine().cancel_all();
+}
+
+std::size_t HttpClient::outstanding() const {
+  return engine_ && !engine_->inherited() ? engine_->outstanding() : 0;
+}
+
+}  // namespace rpcroute::rpc

@@ -1,0 +1,235 @@
+#include "rpc/transfer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "rpc/text.hpp"
+
+namespace rpcroute::rpc {
+namespace {
+
+constexpr std::size_t max_header_bytes = std::size_t{64} << 10;
+
+double milliseconds(Clock::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+/// IPv6 in brackets, or digits and dots: what needs no resolver.
+bool is_numeric_host(std::string_view url) {
+  const std::size_t begin = url.find("://") + 3;
+  if (begin < url.size() && url[begin] == '[') return true;
+  const std::size_t end = std::min(url.find_first_of(":/?#", begin), url.size());
+  return url.substr(begin, end - begin).find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+/// libcurl's verdict as ours. The texts are libcurl's fixed ones or our own, never its error buffer: that holds the
+/// URL.
+Failure failure_of(CURLcode code, long os_error) {
+  const std::string words = lower(curl_easy_strerror(code));
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return {ErrorClass::dns, "", "the host name did not resolve", {}};
+    case CURLE_COULDNT_CONNECT:
+      return {ErrorClass::connect, "", os_error != 0 ? lower(std::strerror(static_cast<int>(os_error))) : words, {}};
+    case CURLE_GOT_NOTHING:
+      return {ErrorClass::connect, "closed", "the connection was closed without an answer", {}};
+    case CURLE_PARTIAL_FILE:
+      return {ErrorClass::connect, "closed", "the connection was closed amid the answer", {}};
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+      return {ErrorClass::connect, "reset", "the connection was reset", {}};
+    case CURLE_OPERATION_TIMEDOUT:
+      return {ErrorClass::timeout, "", "no whole answer in time", {}};
+    case CURLE_UNSUPPORTED_PROTOCOL:  // an answer without a status line reads as HTTP/0.9, which is refused
+    case CURLE_WEIRD_SERVER_REPLY:
+      return {ErrorClass::malformed, "", "the answer is not HTTP", {}};
+    case CURLE_BAD_CONTENT_ENCODING:
+      return {ErrorClass::malformed, "", "the answer is not encoded as it says", {}};
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ENGINE_NOTFOUND:
+    case CURLE_SSL_ENGINE_SETFAILED:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_USE_SSL_FAILED:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CRL_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+      return {ErrorClass::tls, "", words, {}};
+    default:
+      return {ErrorClass::connect, "", words, {}};
+  }
+}
+
+template <class Value>
+void set(CURL* easy, CURLoption option, Value value) {
+  const CURLcode code = curl_easy_setopt(easy, option, value);
+  if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+}
+
+void append(CurlList& list, const std::string& line) {
+  curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+  if (longer == nullptr) throw std::bad_alloc();
+  static_cast<void>(list.release());
+  list.reset(longer);
+}
+
+/// Whether one of `lines` has the name that `line` has.
+bool names_header(const std::vector<std::string>& lines, std::string_view line) {
+  const std::string name = lower(line.substr(0, line.find(':')));
+  return std::any_of(lines.begin(), lines.end(), [&](const std::string& other) {
+    return lower(other.substr(0, other.find_first_of(":;"))) == name;
+  });
+}
+
+}  // namespace
+
+Transfer::Transfer(std::uint64_t ticket, HttpRequest request)
+    : ticket_(ticket), request_(std::move(request)), host_is_numeric_(is_numeric_host(request_.url)) {}
+
+void Transfer::start(CurlEasy easy, const SocketCallbacks& sockets) {
+  easy_ = std::move(easy);
+  set_request_options();
+  set_policy_options();
+  set(easy_.get(), CURLOPT_OPENSOCKETFUNCTION, sockets.open);
+  set(easy_.get(), CURLOPT_OPENSOCKETDATA, sockets.owner);
+  set(easy_.get(), CURLOPT_CLOSESOCKETFUNCTION, sockets.close);
+  set(easy_.get(), CURLOPT_CLOSESOCKETDATA, sockets.owner);
+  begun_ = Clock::now();
+  reply_.started = begun_;
+  deadline_ = begun_ + request_.timeout;
+}
+
+void Transfer::set_request_options() {
+  CURL* easy = easy_.get();
+  // geth refuses libcurl's default form type with 415.
+  for (const char* line : {"Content-Type: application/json", "Accept: application/json", "Expect:"}) {
+    if (!names_header(request_.headers, line)) append(header_list_, line);
+  }
+  for (const std::string& line : request_.headers) append(header_list_, line);
+  set(easy, CURLOPT_URL, request_.url.c_str());
+  set(easy, CURLOPT_HTTPHEADER, header_list_.get());
+  set(easy, CURLOPT_USERAGENT, "rpcroute/" RPCROUTE_VERSION);
+  set(easy, CURLOPT_POST, 1L);
+  set(easy, CURLOPT_POSTFIELDS, request_.body.c_str());
+  set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  set(easy, CURLOPT_PRIVATE, static_cast<void*>(this));
+  set(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  set(easy, CURLOPT_WRITEDATA, static_cast<void*>(this));
+  set(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  set(easy, CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_request);
+  set(easy, CURLOPT_PREREQDATA, static_cast<void*>(this));
+}
+
+void Transfer::set_policy_options() {
+  CURL* easy = easy_.get();
+  set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  set(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  set(easy, CURLOPT_PROXY, "");  // not even the one that http_proxy names
+  set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  set(easy, CURLOPT_NOSIGNAL, 1L);
+  set(easy, CURLOPT_QUICK_EXIT, 1L);  // never wait for a resolver thread that hangs
+  set(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+  set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  set(easy, CURLOPT_HTTP_VERSION,
+      static_cast<long>(request_.never_resend ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
+  if (!request_.certificate_authorities.empty()) {
+    set(easy, CURLOPT_CAINFO, request_.certificate_authorities.c_str());
+  }
+  if (request_.never_resend) {  // on a kept-alive connection that turns out dead, libcurl sends a POST again
+    set(easy, CURLOPT_FRESH_CONNECT, 1L);
+    set(easy, CURLOPT_FORBID_REUSE, 1L);
+  }
+}
+
+std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  const std::size_t bytes = size * count;
+  transfer.reply_.response_bytes += static_cast<std::int64_t>(bytes);
+  // Counted here because CURLOPT_MAXFILESIZE counts bytes on the wire, before decompression.
+  if (transfer.reply_.body.size() + bytes > transfer.request_.max_response_bytes) {
+    transfer.excess_ = Excess::body;
+    return 0;
+  }
+  try {
+    transfer.reply_.body.append(data, bytes);
+  } catch (const std::bad_alloc&) {
+    transfer.excess_ = Excess::body;
+    return 0;
+  }
+  return bytes;
+}
+
+std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  const std::size_t bytes = size * count;
+  transfer.header_bytes_ += bytes;
+  if (transfer.header_bytes_ > max_header_bytes) {
+    transfer.excess_ = Excess::header;
+    return 0;
+  }
+  constexpr std::string_view wanted = "retry-after:";
+  const std::string_view line(data, bytes);
+  if (line.size() > wanted.size() && lower(line.substr(0, wanted.size())) == wanted) {
+    transfer.reply_.retry_after = trimmed(line.substr(wanted.size()));
+  }
+  return bytes;
+}
+
+int Transfer::on_request(void* self, char*, char*, int, int) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  transfer.reply_.started = Clock::now();  // again when libcurl sends again
+  transfer.request_left_ = true;
+  return CURL_PREREQFUNC_OK;
+}
+
+void Transfer::add_setup_queueing(Clock::duration waited) {
+  if (!request_left_) setup_queueing_ += waited;
+}
+
+void Transfer::read_status() {
+  long status = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  if (status != 0) reply_.status = status;
+}
+
+HttpReply Transfer::finish(CURLcode code, Clock::time_point finished) {
+  const auto age = std::chrono::duration<double>(Clock::now() - finished).count();
+  reply_.timestamp = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - age;
+  reply_.finished = std::max(finished, reply_.started);
+  read_status();
+  long connections = 0;
+  long os_error = 0;
+  curl_off_t connect_us = 0;
+  curl_off_t handshake_us = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_NUM_CONNECTS, &connections);
+  curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &os_error);
+  curl_easy_getinfo(easy_.get(), CURLINFO_CONNECT_TIME_T, &connect_us);
+  curl_easy_getinfo(easy_.get(), CURLINFO_APPCONNECT_TIME_T, &handshake_us);
+  if (connections > 0) {
+    const double setup = static_cast<double>(std::max(connect_us, handshake_us)) / 1000;
+    reply_.setup_ms = std::max(0.0, setup - milliseconds(setup_queueing_));
+  }
+  reply_.latency_ms = milliseconds(reply_.finished - reply_.started);
+  if (excess_ == Excess::header) {
+    reply_.failure = {ErrorClass::too_large, "header", "the header of the answer is larger than 64 KiB", {}};
+  } else if (excess_ == Excess::body) {
+    reply_.failure = {ErrorClass::too_large,
+                      "",
+                      "the answer is larger than " + std::to_string(request_.max_response_bytes) + " bytes",
+                      {}};
+  } else if (code != CURLE_OK) {
+    reply_.failure = failure_of(code, os_error);
+  }
+  return std::move(reply_);
+}
+
+HttpReply Transfer::time_out(Clock::time_point now) {
+  return finish(CURLE_OPERATION_TIMEDOUT, now);
+}
+
+}  // namespace rpcroute::rpc

@@ -1,0 +1,126 @@
+#include "tables/network.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "sqlite/query.hpp"
+
+namespace rpcroute::tables {
+namespace {
+
+using sqlite::Query;
+
+struct KnownChain {
+  rpc::ChainKind kind;
+  std::optional<std::uint64_t> chain_id;
+  bool is_mainnet;
+};
+
+std::map<std::string, KnownChain> known_chains(sqlite::Connection& connection) {
+  std::map<std::string, KnownChain> chains;
+  if (!sqlite::find_relation(connection, "", "rpc_chains")) return chains;
+  Query rows(connection, "SELECT chain, kind, chain_id, is_mainnet FROM rpc_chains");
+  while (rows.step()) {
+    KnownChain chain{rows.text(1) == "solana" ? rpc::ChainKind::solana : rpc::ChainKind::evm, std::nullopt,
+                     rows.is_null(3) || rows.integer(3) != 0};
+    if (!rows.is_null(2)) chain.chain_id = static_cast<std::uint64_t>(rows.integer(2));
+    chains.emplace(rows.text(0), chain);
+  }
+  return chains;
+}
+
+void adopt(rpc::Provider& provider, const KnownChain& chain) {
+  provider.kind = chain.kind;
+  if (chain.chain_id) provider.chain_id = chain.chain_id;
+  provider.is_mainnet = chain.is_mainnet;
+}
+
+std::vector<rpc::Provider> enabled_rows(sqlite::Connection& connection) {
+  sqlite::required_relation(connection, "rpc_providers");
+  sqlite::required_relation(connection, "rpc_chains");
+  const auto chains = known_chains(connection);
+  Query rows(connection,
+             "SELECT provider_id, chain, url, ws_url, coalesce(operator, provider_id), headers "
+             "FROM rpc_providers WHERE enabled ORDER BY provider_id");
+  std::vector<rpc::Provider> providers;
+  while (rows.step()) {
+    rpc::Provider provider;
+    provider.provider_id = rows.text(0);
+    provider.chain = rows.text(1);
+    provider.url = rows.text(2);
+    provider.ws_url = rows.text(3);
+    provider.operator_name = rows.text(4);
+    provider.headers = rows.text(5);
+    if (const auto chain = chains.find(provider.chain); chain != chains.end()) {
+      adopt(provider, chain->second);
+    } else {
+      provider.config_error = "unknown chain '" + provider.chain + "': add it to rpc_chains";
+    }
+    providers.push_back(std::move(provider));
+  }
+  return providers;
+}
+
+}  // namespace
+
+Settings::Settings(sqlite::Connection& connection) {
+  if (!sqlite::find_relation(connection, "", "rpc_settings")) return;
+  Query rows(connection, "SELECT key, value FROM rpc_settings WHERE value IS NOT NULL");
+  while (rows.step()) values_.emplace(rows.text(0), rows.text(1));
+}
+
+std::optional<std::string> Settings::text(const std::string& key) const {
+  const auto entry = values_.find(key);
+  if (entry == values_.end()) return std::nullopt;
+  return entry->second;
+}
+
+std::int64_t Settings::integer(const std::string& key, std::int64_t low, std::int64_t high,
+                               std::int64_t fallback) const {
+  const auto value = text(key);
+  if (!value) return fallback;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
+  if (error != std::errc() || end != value->data() + value->size() || number < low || number > high) {
+    throw sqlite::Error("rpc_settings." + key + " must be " + std::to_string(low) + ".." + std::to_string(high) +
+                        ", got '" + *value + "'");
+  }
+  return number;
+}
+
+std::string region(const Settings& settings) {
+  if (const char* name = std::getenv("RPCROUTE_REGION"); name != nullptr && *name != '\0') return name;
+  return settings.text("region").value_or("local");
+}
+
+std::vector<rpc::Provider> providers(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
+  const auto inline_providers = constraints.text("providers");
+  if (!inline_providers) return enabled_rows(connection);
+  std::vector<rpc::Provider> providers = rpc::parse_providers(*inline_providers);
+  const auto chains = known_chains(connection);
+  for (rpc::Provider& provider : providers) {
+    if (const auto chain = chains.find(provider.chain); chain != chains.end()) adopt(provider, chain->second);
+  }
+  return providers;
+}
+
+std::vector<rpc::Provider> restricted(std::vector<rpc::Provider> providers,
+                                      const std::optional<std::vector<std::string>>& ids) {
+  if (ids) {
+    std::erase_if(providers, [&](const rpc::Provider& provider) {
+      return std::find(ids->begin(), ids->end(), provider.provider_id) == ids->end();
+    });
+  }
+  return providers;
+}
+
+rpc::RpcClient& client(sqlite::Connection& connection) {
+  return connection.service<rpc::RpcClient>();
+}
+
+rpc::Interrupt interrupt(sqlite::Connection& connection) {
+  return [&connection] { return connection.interrupted(); };
+}
+
+}  // namespace rpcroute::tables

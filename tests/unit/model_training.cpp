@@ -1,0 +1,172 @@
+// Training: the same rows give the same bytes, and what cannot be meant is an error.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "model/evaluator.hpp"
+#include "model/train.hpp"
+#include "model/xgboost_library.hpp"
+#include "model_support.hpp"
+
+namespace rpcroute::model {
+namespace {
+
+using namespace test;
+
+TrainingRows shuffled(const TrainingRows& rows, unsigned seed) {
+  std::vector<std::size_t> order(rows.label.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+  TrainingRows result;
+  result.width = rows.width;
+  for (const std::size_t row : order) {
+    result.label.push_back(rows.label[row]);
+    const auto first = rows.features.begin() + static_cast<std::ptrdiff_t>(row * rows.width);
+    result.features.insert(result.features.end(), first, first + static_cast<std::ptrdiff_t>(rows.width));
+  }
+  return result;
+}
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string complaint(const std::string& params) {
+  return message_of([&] { parse_params(params); });
+}
+
+TEST_CASE("The same rows in any order give the same model, byte for byte", "[model]") {
+  const std::size_t width = GENERATE(1, 2, 3, 5);
+  const auto rows = fleet(4000, width);
+  const auto params = small(width, R"("num_round":10,"subsample":0.8,"colsample_bynode":0.7,"seed":3)");
+  const std::string model = train(rows, params);
+  CHECK(train(shuffled(rows, 1), params) == model);
+  CHECK(train(shuffled(rows, 2), params) == model);
+}
+
+TEST_CASE("The number of threads does not change the model", "[model]") {
+  const auto rows = fleet(4000, 2);
+  const std::string one = train(rows, small(2, R"("num_round":10,"subsample":0.8,"nthread":1)"));
+  CHECK(train(rows, small(2, R"("num_round":10,"subsample":0.8,"nthread":2)")) == one);
+}
+
+TEST_CASE("Another seed gives another sample of the rows", "[model]") {
+  const auto rows = fleet(4000, 2);
+  CHECK(train(rows, small(2, R"("num_round":3,"subsample":0.5,"seed":1)")) !=
+        train(rows, small(2, R"("num_round":3,"subsample":0.5,"seed":2)")));
+}
+
+TEST_CASE("A trained model knows the names of its features and its rounds", "[model]") {
+  const auto params = parse_params(R"({"features":["latency_ms","block_lag"],"n_estimators":7})");
+  const auto model = Model::compile(train(fleet(500, 2), params));
+  CHECK(model->feature_names() == std::vector<std::string>{"latency_ms", "block_lag"});
+  CHECK(model->info().rounds == 7);
+  CHECK(model->info().objective == "reg:squarederror");
+}
+
+TEST_CASE("Prediction starts from the labels' mean, unless base_score says otherwise", "[model]") {
+  TrainingRows rows;
+  rows.width = 1;
+  for (const double label : {10.0, 20.0, 60.0}) rows.add(label, std::vector<double>{1});
+  const auto base = [&](const std::string& more) {
+    return read_model(train(rows, small(1, "\"num_round\":1" + more))).base_score;
+  };
+  CHECK(base("") == 30);
+  CHECK(base(R"(,"base_score":0.5)") == 0.5);
+  CHECK(base(R"(,"objective":"reg:absoluteerror")") == 20);
+  CHECK(base(R"(,"objective":"reg:gamma")") == 30);
+}
+
+TEST_CASE("A monotone constraint on the lag keeps predictions from falling as it grows", "[model]") {
+  const std::string constraint = GENERATE(R"([0,1])", R"({"x1":1})", R"x("(0,1)")x");
+  const auto model =
+      Model::compile(train(fleet(2000, 2), small(2, R"("num_round":30,"monotone_constraints":)" + constraint)));
+  for (double latency = 10; latency < 1000; latency += 50) {
+    float last = 0;
+    for (double lag = 0; lag <= 9; ++lag) {
+      const float seconds = model->predict(std::vector<double>{latency, lag});
+      CHECK(seconds >= last);
+      last = seconds;
+    }
+  }
+}
+
+TEST_CASE("Labels outside an objective's range are refused before anything is trained", "[model]") {
+  TrainingRows rows;
+  rows.width = 1;
+  rows.add(0, std::vector<double>{1});
+  rows.add(5, std::vector<double>{2});
+  const auto refused = [&](const std::string& objective) {
+    return message_of([&] { train(rows, small(1, "\"objective\":\"" + objective + "\"")); });
+  };
+  CHECK(refused("reg:gamma") == "objective reg:gamma: labels must be above 0, got 0.000000");
+  CHECK(refused("binary:logistic") == "objective binary:logistic: labels must be from 0 to 1, got 5.000000");
+  CHECK(refused("count:poisson").empty());
+}
+
+TEST_CASE("Rows that are not numbers, or that are no rows, are refused", "[model]") {
+  TrainingRows rows;
+  rows.width = 1;
+  CHECK(message_of([&] { train(rows, small(1)); }) == "no rows to train on");
+  const std::vector<double> one{1};
+  CHECK_THROWS_AS(rows.add(std::nan(""), one), std::invalid_argument);
+  CHECK_THROWS_AS(rows.add(1e300, one), std::invalid_argument);
+  CHECK_THROWS_AS(rows.add(1, std::vector<double>{-HUGE_VAL}), std::invalid_argument);
+  CHECK_NOTHROW(rows.add(1, std::vector<double>{missing}));
+  CHECK(rows.label.size() == 1);
+}
+
+TEST_CASE("A parameter that is unknown, out of range or given twice is named", "[model]") {
+  const std::string features = R"({"features":["a","b"],)";
+  CHECK(complaint(features + R"("max_depht":6})").starts_with("unknown parameter 'max_depht'; known are features"));
+  CHECK(complaint(features + R"("max_depth":0})") ==
+        "parameter max_depth: accepted is a whole number from 1 to 32, got 0");
+  CHECK(complaint(features + R"("eta":1.5})") == "parameter eta: accepted is a number above 0 up to 1, got 1.5");
+  CHECK(complaint(features + R"("subsample":"0.8"})") ==
+        "parameter subsample: accepted is a number above 0 up to 1, got '0.8'");
+  CHECK(complaint(features + R"("n_estimators":10.5})") ==
+        "parameter n_estimators: accepted is a whole number from 1 to 100000, got 10.5");
+  CHECK(complaint(features + R"("tree_method":"gpu_hist"})") ==
+        "parameter tree_method: accepted is one of hist, approx, exact, got 'gpu_hist'");
+  CHECK(complaint(features + R"("booster":"dart"})") == "parameter booster: accepted is gbtree, got 'dart'");
+  CHECK(
+      complaint(features + R"("eta":0.1,"learning_rate":0.1})").starts_with("parameter learning_rate is given twice"));
+  CHECK(complaint(features + R"("verbosity":1})").starts_with("parameter verbosity"));
+  CHECK(complaint(R"({"features":[]})").starts_with("parameter features: accepted is an array of 1 to 125"));
+  CHECK(complaint(R"({"features":["a","a"]})").ends_with("got a name twice"));
+  CHECK(complaint(R"({})").starts_with("parameter features is missing"));
+  CHECK(complaint(R"([1])").starts_with("params must be a JSON object"));
+  CHECK(complaint(features + R"("monotone_constraints":[1]})").ends_with("one for each of the 2 features, got 1"));
+  CHECK(complaint(features + R"("monotone_constraints":{"c":1}})").ends_with("names of `features`, got 'c'"));
+  CHECK(complaint(features + R"("gamma":1,"seed":7,"max_bin":64,"reg_lambda":2,"num_round":5})").empty());
+}
+
+TEST_CASE("Training tells its progress and ends when it is interrupted", "[model]") {
+  std::vector<int> seen;
+  TrainCallbacks callbacks;
+  callbacks.progress = [&](int done, int rounds) {
+    CHECK(rounds == 50);
+    seen.push_back(done);
+  };
+  callbacks.interrupted = [&] { return seen.size() == 3; };
+  CHECK_THROWS_AS(train(fleet(500, 2), small(2, "\"num_round\":50"), callbacks), Interrupted);
+  CHECK(seen == std::vector<int>{1, 2, 3});
+}
+
+TEST_CASE("An error of XGBoost reads as one line without its source position", "[model]") {
+  CHECK(
+      clean_message("[12:34:56] ./src/objective/regression_obj.cu:66: label must be in [0,1] for logistic regression\n"
+                    "Stack trace:\n  [bt] (0) libxgboost.so.0") == "label must be in [0,1] for logistic regression");
+  CHECK(clean_message("[12:34:56] ./src/learner.cc:1: Check failed: a == b (1 vs. 2) : widths differ\nStack trace:") ==
+        "widths differ");
+  CHECK(clean_message("plain text") == "plain text");
+  CHECK(clean_message("") == "an error without a message");
+}
+
+}  // namespace
+}  // namespace rpcroute::model
