@@ -197,7 +197,7 @@ CREATE TABLE main.training_set (
   latency_ms        REAL NOT NULL,
   block_lag         INTEGER NOT NULL,
   hour_of_day       INTEGER NOT NULL,  -- UTC
-  day_of_week       INTEGER NOT NULL,  -- 0 = Monday, UTC
+  day_of_week       INTEGER NOT NULL,  -- 0 = Monday, UTC; the epoch began on a Thursday
   rolling_latency_5 REAL NOT NULL,     -- means over the path's last up to five answers, up to the matched one
   mean_lag_5        REAL NOT NULL,
   provider_mean_sec REAL,              -- the provider's mean in the train split; NULL when it is not in there
@@ -211,7 +211,7 @@ CREATE TABLE main.training_set (
 );
 INSERT INTO main.training_set
 SELECT t.tx_id, t.timestamp, t.provider_id, f.latency_ms, f.block_lag,
-       strftime('%H', t.timestamp, 'unixepoch'), (strftime('%w', t.timestamp, 'unixepoch') + 6) % 7,
+       CAST(t.timestamp AS INTEGER) / 3600 % 24, (CAST(t.timestamp AS INTEGER) / 86400 + 3) % 7,
        f.rolling_latency_5, f.mean_lag_5, u.provider_mean_sec, t.duration_sec, t.censored, t.propensity, p.split,
        t.chain, t.region, f.metric_id
   FROM split p
