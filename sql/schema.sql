@@ -38,6 +38,8 @@ INSERT OR IGNORE INTO rpc_settings VALUES
   ('max_response_bytes', 8388608, 'bytes of an answer, decompressed, above which it is too_large'),
   ('probe_n', 1, 'probe transactions per run of probe_tx.sql'),
   ('max_spend_gwei_per_day', 10000000, 'gwei that probe transactions may cost in 24 hours, at worst case'),
+  ('probe_chain', NULL, 'chain that probe transactions are sent on; NULL is the only test chain with an enabled provider'),
+  ('signer', 'auto', 'who signs them: env:RPCROUTE_KEY, file:/path or node; auto is env when RPCROUTE_KEY is set, else node'),
   ('tolerance_sec', 900, 'seconds an observation may be older than the transaction it explains'),
   ('head_window_sec', 60, 'seconds in which heights are compared where observations carry no cycle_id'),
   ('test_fraction', 0.2, 'share of the newest transactions kept for testing, 0..1'),
@@ -46,6 +48,14 @@ INSERT OR IGNORE INTO rpc_settings VALUES
   ('guard_lag_blocks', 2, 'blocks of lag from which a provider counts as lagging, and guard leaves its fixed choice'),
   ('route_deadline_ms', 200, 'milliseconds a decision waits for answers'),
   ('switch_margin_sec', 0, 'seconds of predicted gain below which smart stays with its last choice'),
+  ('train_seed', '{"objective":"reg:squarederror","num_round":100,"learning_rate":0.1,"max_depth":6,"subsample":0.8}',
+   'JSON parameters of the seed model (latency and lag), and of every model evaluate.sql compares'),
+  ('train_recommended', '{"objective":"reg:squarederror","num_round":120,"learning_rate":0.05,"max_depth":3,"min_child_weight":30}',
+   'JSON parameters of the recommended model'),
+  ('train_min_child_share', 0.0025, 'share of the training rows that min_child_weight of the recommended model is at least'),
+  ('confidence_z', 1.96, 'standard normal quantile of the intervals in routing_value; 1.96 is 95 %'),
+  ('block_sec', 3600, 'seconds of history taken as one block, within which errors may be correlated'),
+  ('min_blocks', 8, 'blocks below which routing_value gives no interval'),
   ('health_window_sec', 3600, 'seconds, up to its newest observation, over which a provider''s success share is taken');
 
 -- Chains.
@@ -193,6 +203,15 @@ CREATE TABLE IF NOT EXISTS rpc_models (
 );
 CREATE UNIQUE INDEX IF NOT EXISTS rpc_models_active ON rpc_models (active) WHERE active = 1;
 
+-- features left out become those the model names itself, so that scripts can serve it by name.
+CREATE TRIGGER IF NOT EXISTS rpc_models_new AFTER INSERT ON rpc_models WHEN NEW.features IS NULL
+BEGIN
+  UPDATE rpc_models
+     SET features = CASE WHEN json_valid(CAST(content AS TEXT))
+                         THEN json_extract(CAST(content AS TEXT), '$.learner.feature_names') END
+   WHERE model = NEW.model;
+END;
+
 -- Activating a model retires the one before, so that going back is UPDATE rpc_models SET active = 1 WHERE model = '…'.
 CREATE TRIGGER IF NOT EXISTS rpc_models_activate BEFORE UPDATE OF active ON rpc_models
 WHEN NEW.active = 1 AND OLD.active = 0
@@ -267,6 +286,34 @@ CREATE TABLE IF NOT EXISTS route_candidates (
   PRIMARY KEY (decision_id, provider_id),
   CHECK ((eligible = 0) = (exclusion IS NOT NULL))
 );
+
+-- Every word that route_decisions.reasons and route_candidates.exclusion may hold.
+CREATE TABLE IF NOT EXISTS route_reasons (
+  reason  TEXT NOT NULL PRIMARY KEY,
+  kind    TEXT NOT NULL CHECK (kind IN ('ready', 'abstain', 'exclusion')),
+  meaning TEXT NOT NULL
+);
+INSERT OR IGNORE INTO route_reasons VALUES
+  ('ranked_first', 'ready', 'least of the number its policy ranks by'),
+  ('incumbent_kept', 'ready', 'another is ahead, but not by more than switch_margin_sec'),
+  ('fixed_kept', 'ready', 'guard: the fixed choice lags by fewer than guard_lag_blocks'),
+  ('fixed_left', 'ready', 'guard: the fixed choice lags or is excluded, so the least lag was taken'),
+  ('no_provider', 'abstain', 'the chain has no enabled provider'),
+  ('no_active_model', 'abstain', 'policy smart without an active row in rpc_models: run sql/train.sql'),
+  ('model_unusable', 'abstain', 'the active model wants features that the scripts do not have, or names none'),
+  ('policy_unavailable', 'abstain', 'policy score needs the scores of governance'),
+  ('workload_unavailable', 'abstain', 'a workload other than transfer needs the gates of governance'),
+  ('none_eligible', 'abstain', 'every provider is excluded, for the reasons that follow'),
+  ('unobserved', 'exclusion', 'no observation within tolerance_sec'),
+  ('unanswered', 'exclusion', 'no answer by the deadline'),
+  ('failed', 'exclusion', 'an error instead of an answer; error_class says which'),
+  ('no_height', 'exclusion', 'an answer without a height'),
+  ('no_latency', 'exclusion', 'an answer without a latency'),
+  ('uncorroborated', 'exclusion', 'no other operator confirms what the head is'),
+  ('implausible_height', 'exclusion', 'more than head_max_ahead above the head, or 0 where the chain is far beyond'),
+  ('far_behind', 'exclusion', 'more than head_max_ahead behind the head'),
+  ('no_prediction', 'exclusion', 'the model lacks a number about this provider, such as its mean in training'),
+  ('not_fixed', 'exclusion', 'policy static considers its one provider only');
 
 -- Views for people, readable by any SQLite.
 

@@ -1,0 +1,57 @@
+-- Asks every enabled provider for its height, all at once, and keeps what came: one round of rpc_metrics.
+--
+--   sqlite3 -bail -cmd '.load ./rpcroute' rpc.db < sql/collect.sql
+--
+-- While providers are waited for, nothing in the database is locked: what polling reads is copied to TEMP tables of the
+-- same names, which hide the real ones; it polls through a TEMP virtual table into a TEMP table; one statement writes.
+
+PRAGMA busy_timeout = 5000;
+
+-- A refusal is a message from RAISE, which takes only a literal and only inside a trigger.
+DROP TABLE IF EXISTS temp.refusal;
+CREATE TEMP TABLE refusal (reason TEXT);
+CREATE TEMP TRIGGER refuse_schema BEFORE INSERT ON refusal WHEN NEW.reason = 'schema'
+BEGIN
+  SELECT RAISE(ABORT, 'no rpcroute tables of schema_version 1 in this database: run sql/schema.sql first');
+END;
+CREATE TEMP TRIGGER refuse_providers BEFORE INSERT ON refusal WHEN NEW.reason = 'providers'
+BEGIN
+  SELECT RAISE(ABORT, 'rpc_providers has no enabled row: INSERT your endpoints first, as in examples/providers.sql');
+END;
+INSERT INTO refusal SELECT 'schema' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rpc_settings');
+INSERT INTO refusal
+SELECT 'schema' WHERE (SELECT value FROM main.rpc_settings WHERE key = 'schema_version') IS NOT 1;
+INSERT INTO refusal SELECT 'providers' WHERE NOT EXISTS (SELECT 1 FROM main.rpc_providers WHERE enabled = 1);
+
+-- What polling reads, out of the way of other writers. An interrupted run may have left its copies.
+DROP TABLE IF EXISTS temp.rpc_settings;
+DROP TABLE IF EXISTS temp.rpc_chains;
+DROP TABLE IF EXISTS temp.rpc_providers;
+DROP TABLE IF EXISTS temp.poll;
+DROP TABLE IF EXISTS temp.polled;
+CREATE TEMP TABLE rpc_settings AS SELECT * FROM main.rpc_settings;
+CREATE TEMP TABLE rpc_chains AS SELECT * FROM main.rpc_chains;
+CREATE TEMP TABLE rpc_providers AS SELECT * FROM main.rpc_providers WHERE enabled = 1;
+
+-- The poll: as long as the slowest answer, timeout_ms at most.
+CREATE VIRTUAL TABLE temp.poll USING rpc_probe;
+CREATE TEMP TABLE polled AS SELECT * FROM temp.poll;
+
+DROP TABLE temp.poll;
+DROP TABLE temp.rpc_providers;
+DROP TABLE temp.rpc_chains;
+DROP TABLE temp.rpc_settings;
+
+-- One INSERT takes the write lock, draws the round's number and writes: whole or not at all, and two collectors never
+-- draw the same number. block_lag stays 0; alignment computes the lag that counts.
+INSERT INTO main.rpc_metrics (cycle_id, timestamp, provider_id, chain, region, method, sample, ok, latency_ms, setup_ms,
+                              total_ms, first_message_ms, block_number, block_lag, http_status, error_class, error_kind,
+                              error, retry_after_sec, response_bytes)
+SELECT (SELECT coalesce(max(cycle_id), 0) + 1 FROM main.rpc_metrics), timestamp, provider_id, chain, region, method,
+       sample, ok, latency_ms, setup_ms, total_ms, first_message_ms, block_number, 0, http_status, error_class,
+       error_kind, error, retry_after_sec, response_bytes
+  FROM temp.polled
+ ORDER BY timestamp;
+
+DROP TABLE temp.polled;
+DROP TABLE temp.refusal;
