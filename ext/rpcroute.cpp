@@ -13,15 +13,26 @@ const sqlite::Registry& registry() {
       .functions =
           {
               functions::block_lag(),
+              functions::chain_head(),
+              functions::asof_join(),
+              functions::train_confirm(),
               functions::predict_confirm(),
               functions::predict_confirm_named(),
-              functions::train_confirm(),
+              functions::predict_confirm_contributions(),
+              functions::percentile(),
+              functions::median(),
+              functions::weighted_percentile(),
               functions::rpcroute_version(),
               functions::rpcroute_debug(),
               functions::rpcroute_sha256(),
           },
       .tables =
           {
+              &tables::rpc_probe(),
+              &tables::tx_probe(),
+              &tables::asof_join(),
+              &tables::model_importance(),
+              &tables::model_info(),
               &tables::rpcroute_reference(),
           },
   };

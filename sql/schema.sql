@@ -58,7 +58,7 @@ INSERT OR IGNORE INTO rpc_settings VALUES
   ('min_blocks', 8, 'blocks below which routing_value gives no interval'),
   ('health_window_sec', 3600, 'seconds, up to its newest observation, over which a provider''s success share is taken');
 
--- Chains ---------------------------------------------------------------------------------------------------------------
+-- Chains.
 
 CREATE TABLE IF NOT EXISTS rpc_chains (
   chain          TEXT NOT NULL PRIMARY KEY,
@@ -100,7 +100,7 @@ INSERT OR IGNORE INTO rpc_chains (chain, kind, chain_id, block_time_ms, is_mainn
   ('solana-testnet', 'solana', NULL, 400, 0),
   ('devnet', 'evm', 31337, 1000, 0);  -- a chain on this machine
 
--- Providers ------------------------------------------------------------------------------------------------------------
+-- Providers.
 
 CREATE TABLE IF NOT EXISTS rpc_providers (
   provider_id      TEXT NOT NULL PRIMARY KEY,
@@ -125,7 +125,7 @@ BEGIN
   UPDATE rpc_providers SET operator = provider_id WHERE provider_id = NEW.provider_id;
 END;
 
--- Observations ---------------------------------------------------------------------------------------------------------
+-- Observations.
 
 CREATE TABLE IF NOT EXISTS rpc_metrics (
   metric_id        INTEGER PRIMARY KEY,
@@ -153,7 +153,7 @@ CREATE TABLE IF NOT EXISTS rpc_metrics (
 CREATE INDEX IF NOT EXISTS rpc_metrics_provider ON rpc_metrics (provider_id, timestamp);
 CREATE INDEX IF NOT EXISTS rpc_metrics_cycle ON rpc_metrics (cycle_id);
 
--- Probe transactions ---------------------------------------------------------------------------------------------------
+-- Probe transactions.
 
 CREATE TABLE IF NOT EXISTS tx_outcomes (
   tx_id               INTEGER PRIMARY KEY,
@@ -187,7 +187,7 @@ CREATE INDEX IF NOT EXISTS tx_outcomes_provider ON tx_outcomes (provider_id, tim
 CREATE INDEX IF NOT EXISTS tx_outcomes_time ON tx_outcomes (timestamp);
 CREATE INDEX IF NOT EXISTS tx_outcomes_unresolved ON tx_outcomes (chain, nonce) WHERE state IN ('prepared', 'pending');
 
--- Models ---------------------------------------------------------------------------------------------------------------
+-- Models.
 
 CREATE TABLE IF NOT EXISTS rpc_models (
   model       TEXT NOT NULL PRIMARY KEY,
@@ -219,7 +219,7 @@ BEGIN
   UPDATE rpc_models SET active = 0 WHERE active = 1;
 END;
 
--- Routing --------------------------------------------------------------------------------------------------------------
+-- Routing.
 
 CREATE TABLE IF NOT EXISTS route_targets (
   chain    TEXT NOT NULL,
@@ -307,15 +307,15 @@ INSERT OR IGNORE INTO route_reasons VALUES
   ('unobserved', 'exclusion', 'no observation within tolerance_sec'),
   ('unanswered', 'exclusion', 'no answer by the deadline'),
   ('failed', 'exclusion', 'an error instead of an answer; error_class says which'),
-  ('no_height', 'exclusion', 'an answer without a height'),
+  ('no_height', 'exclusion', 'an answer without a height, or with 0'),
   ('no_latency', 'exclusion', 'an answer without a latency'),
   ('uncorroborated', 'exclusion', 'no other operator confirms what the head is'),
-  ('implausible_height', 'exclusion', 'more than head_max_ahead above the head, or 0 where the chain is far beyond'),
+  ('implausible_height', 'exclusion', 'more than head_max_ahead above the head'),
   ('far_behind', 'exclusion', 'more than head_max_ahead behind the head'),
   ('no_prediction', 'exclusion', 'the model lacks a number about this provider, such as its mean in training'),
   ('not_fixed', 'exclusion', 'policy static considers its one provider only');
 
--- Views for people, readable by any SQLite -------------------------------------------------------------------------------
+-- Views for people, readable by any SQLite.
 
 -- The observations that alignment and routing use. `rowid` makes the view a source for asof_join. `path` is provider
 -- and region in one key; U+001F stands in neither. A chain nobody described counts as an EVM chain of 12 seconds.

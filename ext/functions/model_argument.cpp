@@ -77,18 +77,18 @@ ModelLookup& ModelLookup::of(sqlite::Call& call) {
   return lookup;
 }
 
-const model::Model& ModelLookup::named(sqlite::Connection& connection, sqlite::Value model) {
+const ModelPointer& ModelLookup::named(sqlite::Connection& connection, sqlite::Value model) {
   const auto bytes = bytes_of(model);
   if (!named_ || !equal(last_argument_, bytes)) {
     named_ = find_model(connection, model);
     last_argument_.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
-  return *named_;
+  return named_;
 }
 
-const model::Model& ModelLookup::active(sqlite::Connection& connection) {
+const ModelPointer& ModelLookup::active(sqlite::Connection& connection) {
   if (!active_) active_ = active_model(connection);
-  return *active_;
+  return active_;
 }
 
 }  // namespace rpcroute::functions

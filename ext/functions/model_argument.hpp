@@ -45,8 +45,8 @@ class ModelLookup {
   static ModelLookup& of(sqlite::Call& call);
 
   /// As find_model() and active_model(); a model named twice in a row is found by comparing the argument alone.
-  const model::Model& named(sqlite::Connection& connection, sqlite::Value model);
-  const model::Model& active(sqlite::Connection& connection);
+  const ModelPointer& named(sqlite::Connection& connection, sqlite::Value model);
+  const ModelPointer& active(sqlite::Connection& connection);
 
  private:
   std::string last_argument_;

@@ -34,8 +34,9 @@ struct PredictConfirmNamed {
   static void call(sqlite::Call& call, sqlite::Arguments arguments) {
     if (arguments[1].is_null()) return;
     ModelLookup& lookup = ModelLookup::of(call);
-    const model::Model& model =
+    const ModelPointer& found =
         arguments[0].is_null() ? lookup.active(call.connection()) : lookup.named(call.connection(), arguments[0]);
+    const model::Model& model = *found;
     const rapidjson::Document object = parse_object(arguments[1]);
     std::vector<double> features;
     for (const std::string& name : model.feature_names()) {

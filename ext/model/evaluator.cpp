@@ -2,12 +2,27 @@
 
 #include <stdexcept>
 
+#include "model/bitmask.hpp"
 #include "model/flat_forest.hpp"
+#include "model/grid.hpp"
+#include "model/self_check.hpp"
+#include "model/xgboost_library.hpp"
 
 namespace rpcroute::model {
 
-Model::Model(Forest forest, std::size_t content_bytes) : forest_(std::move(forest)), content_bytes_(content_bytes) {
-  evaluator_ = std::make_unique<FlatForest>(forest_);
+std::unique_ptr<const Evaluator> choose_evaluator(const Forest& forest) {
+  const std::vector<Axis> cuts = axes(forest);
+  if (auto grid = Grid::compile(forest, cuts)) return grid;
+  if (auto bitmask = compile_bitmask(forest, cuts)) return bitmask;
+  return std::make_unique<FlatForest>(forest);
+}
+
+Model::Model(Forest forest, std::size_t content_bytes)
+    : forest_(std::move(forest)),
+      evaluator_(choose_evaluator(forest_)),
+      content_bytes_(content_bytes),
+      checked_(XgboostLibrary::available()) {
+  if (checked_) self_check(forest_, *evaluator_);
 }
 
 std::shared_ptr<const Model> Model::compile(std::span<const std::byte> content) {
@@ -15,7 +30,7 @@ std::shared_ptr<const Model> Model::compile(std::span<const std::byte> content) 
 }
 
 float Model::margin(std::span<const double> features) const {
-  if (features.size() != forest_.num_feature) refuse_width(features.size());
+  require_width(features.size());
   return FlatForest(forest_).margin(features);
 }
 

@@ -12,7 +12,7 @@
 
 namespace rpcroute::model {
 
-/// One way to compute a forest's output. Immutable, thread-safe, allocates nothing.
+/// One way to compute a forest's output. Immutable, thread-safe.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -24,6 +24,9 @@ class Evaluator {
   virtual std::size_t parts() const = 0;
   virtual std::size_t bytes() const = 0;
 };
+
+/// The fastest way that fits: a grid for up to two features, bit masks for trees of up to 64 leaves, else the forest.
+std::unique_ptr<const Evaluator> choose_evaluator(const Forest& forest);
 
 /// What model_info() tells.
 struct ModelInfo {
@@ -53,11 +56,15 @@ class Model {
   /// to float32 first, as XGBoost does; a finite double beyond float32's range thereby becomes infinite and falls into
   /// the outermost cell. Throws std::invalid_argument, listing the features, when their number is wrong.
   float predict(std::span<const double> features) const {
-    if (features.size() != forest_.num_feature) refuse_width(features.size());
+    require_width(features.size());
     return evaluator_->predict(features);
   }
   /// The sum before the link.
   float margin(std::span<const double> features) const;
+
+  void require_width(std::size_t features) const {
+    if (features != forest_.num_feature) refuse_width(features);
+  }
 
   const Forest& forest() const { return forest_; }
   const std::vector<std::string>& feature_names() const { return forest_.feature_names; }
@@ -70,7 +77,7 @@ class Model {
   Forest forest_;
   std::unique_ptr<const Evaluator> evaluator_;
   std::size_t content_bytes_;
-  bool checked_ = false;
+  bool checked_;
 };
 
 }  // namespace rpcroute::model

@@ -1,4 +1,4 @@
-// The evaluator that any forest fits: its trees, one after another.
+// The evaluator that any forest fits: its trees, walked a few at a time.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,8 @@
 
 namespace rpcroute::model {
 
+/// Several trees are walked in step, without branches on the data: one tree's walk is a chain of loads that wait for
+/// each other, eight of them overlap.
 class FlatForest final : public Evaluator {
  public:
   explicit FlatForest(const Forest& forest);
@@ -16,21 +18,30 @@ class FlatForest final : public Evaluator {
   float margin(std::span<const double> features) const;
   std::string_view kind() const override { return "forest"; }
   std::size_t parts() const override { return nodes_.size(); }
-  std::size_t bytes() const override { return nodes_.size() * sizeof(Node) + roots_.size() * sizeof(std::uint32_t); }
+  std::size_t bytes() const override { return nodes_.size() * sizeof(Node) + groups_.size() * sizeof(Group); }
 
  private:
+  static constexpr std::size_t group_size = 8;
+
+  /// A leaf leads to itself: its feature is the one behind the last, which is always missing, and missing goes left.
   struct Node {
     float value;            ///< threshold, or a leaf's value
     std::uint32_t feature;  ///< shifted left by one; the lowest bit says where a missing value goes, 1 = left
-    std::uint32_t left;     ///< position of the left child, the right one follows; 0 for a leaf
+    std::uint32_t left;     ///< position of the left child; the right one follows
+  };
+  struct Group {
+    std::uint32_t roots[group_size];
+    std::uint32_t trees;  ///< of which the last group may have fewer
+    std::uint32_t depth;  ///< of its deepest tree
   };
 
-  std::uint32_t leaf(std::uint32_t root, std::span<const double> features) const;
+  void append(const Tree& tree, std::uint32_t always_missing);
+  float margin(const float* features) const;
 
   Link link_;
   float base_margin_;
-  std::vector<std::uint32_t> roots_;
   std::vector<Node> nodes_;
+  std::vector<Group> groups_;
 };
 
 }  // namespace rpcroute::model

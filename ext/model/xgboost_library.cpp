@@ -45,6 +45,7 @@ XgboostLibrary open() {
   bind(library, "XGBoosterSaveModelToBuffer", api.booster_save);
   bind(library, "XGBoosterPredictFromDense", api.booster_predict_dense);
   bind(library, "XGBoosterPredictFromDMatrix", api.booster_predict_matrix);
+  bind(library, "XGBoosterFeatureScore", api.booster_score);
   bind(library, "omp_set_num_threads", api.omp_set_threads);
   bind(library, "omp_get_max_threads", api.omp_max_threads);
   return api;
@@ -209,6 +210,20 @@ std::vector<float> Booster::predict(std::span<const float> rows, std::size_t wid
                                               prediction_config(margin ? margin_type : output_type).c_str(), nullptr,
                                               &shape, &dimensions, &values));
   return copy_result(shape, dimensions, values);
+}
+
+std::vector<std::pair<std::string, float>> Booster::scores(const std::string& type) {
+  const auto& library = XgboostLibrary::get();
+  const std::string config = "{\"importance_type\": \"" + type + "\"}";
+  bst_ulong count = 0;
+  const char** names = nullptr;
+  bst_ulong dimensions = 0;
+  const bst_ulong* shape = nullptr;
+  const float* values = nullptr;
+  library.check(library.booster_score(handle_.get(), config.c_str(), &count, &names, &dimensions, &shape, &values));
+  std::vector<std::pair<std::string, float>> result;
+  for (bst_ulong i = 0; i < count; ++i) result.emplace_back(names[i], values[i]);
+  return result;
 }
 
 std::vector<float> Booster::contributions(std::span<const float> rows, std::size_t width) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rpcroute::model {
@@ -31,6 +32,7 @@ struct XgboostLibrary {
   decltype(&XGBoosterSaveModelToBuffer) booster_save;
   decltype(&XGBoosterPredictFromDense) booster_predict_dense;
   decltype(&XGBoosterPredictFromDMatrix) booster_predict_matrix;
+  decltype(&XGBoosterFeatureScore) booster_score;
   void (*omp_set_threads)(int);
   int (*omp_max_threads)();
 
@@ -93,6 +95,9 @@ class Booster {
 
   /// Outputs (or margins), one a row. At least one row.
   std::vector<float> predict(std::span<const float> rows, std::size_t width, bool margin = false);
+  /// XGBoost's get_score(): "gain", "weight", "cover", "total_gain", … of the features that are split on, by the names
+  /// that the file holds.
+  std::vector<std::pair<std::string, float>> scores(const std::string& type);
   /// Exact TreeSHAP: for each row `width` contributions and the bias.
   std::vector<float> contributions(std::span<const float> rows, std::size_t width);
 

@@ -13,9 +13,6 @@ namespace {
 /// The part of a body that is searched for words and shown.
 constexpr std::size_t max_words = 4096;
 
-return reply.status && *reply.status >= 200 && *reply.status < 300;
-}
-
 /// What a body that is no JSON-RPC says: nothing, when it is a web page, whose menus talk of billing and limits.
 std::string_view words_of(std::string_view body) {
   const std::string_view text = trimmed(body).substr(0, max_words);

@@ -151,9 +151,9 @@ const std::vector<Rule>& rules() {
        {"api key", "apikey", "api-key", "unauthorized", "unauthorised", "not authorized", "not authorised",
         "authenticated", "authentication", "forbidden", "access denied", "project id"},
        {},
-       {401, 403},
-       {auth, ""},
-       true},
+       {},
+       {auth, ""}},
+      {Chain::any, About::any, {}, {}, {401, 403}, {auth, ""}, true},
       // Codes that say a limit where no words said anything else.
       {Chain::evm, About::any, {}, {-32005, -32007, -32009}, {}, {rate_limited, ""}},
       {Chain::evm, About::any, {}, {-32001}, {}, {rpc, "missing_data"}},

@@ -1,6 +1,7 @@
 #include "rpc/client.hpp"
 
-#include <deque>
+#include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "rpc/answer.hpp"
@@ -14,13 +15,16 @@ class RpcClient::Impl {
   explicit Impl(Environment environment) : environment_(std::move(environment)) {}
 
   Ticket submit(Call call) {
-    if (http_.outstanding() == 0) asked_.clear();  // after fork(): the parent's
+    if (http_.outstanding() == 0) {  // what is left is the parent's, after fork()
+      sent_.clear();
+      tickets_.clear();
+    }
     const Ticket ticket = ++last_ticket_;
     HttpRequest request;
     request.body = encode_request(ticket, call.method, call.params);
     auto endpoint = resolve_endpoint(call.provider, Transport::http, environment_);
     if (auto* failure = std::get_if<Failure>(&endpoint)) {
-      answered_.emplace_back(ticket, unasked(std::move(*failure)));
+      unasked_.emplace(ticket, unasked(std::move(*failure)));
       return ticket;
     }
     Asked asked{std::get<Endpoint>(std::move(endpoint)), call.provider.kind, std::move(call.method), ticket};
@@ -30,65 +34,86 @@ class RpcClient::Impl {
     request.timeout = call.timeout;
     request.max_response_bytes = call.max_response_bytes;
     request.never_resend = call.never_resend;
-    const HttpClient::Ticket sent = http_.submit(std::move(request));
-    asked_.emplace(sent, std::move(asked));
+    const HttpClient::Ticket transfer = http_.submit(std::move(request));
+    sent_.emplace(ticket, Sent{transfer, std::move(asked)});
+    tickets_.emplace(transfer, ticket);
     return ticket;
   }
 
   std::optional<std::pair<Ticket, Answer>> next(Clock::time_point until, const Interrupt& interrupt) {
-    if (answered_.empty()) {
-      http_.wait(HttpClient::Until::one, until, interrupt);
-      read_one();
+    if (unasked_.empty()) http_.wait([&] { return http_.any_finished(); }, until, interrupt);
+    if (!unasked_.empty()) {
+      auto first = unasked_.extract(unasked_.begin());
+      return std::make_pair(first.key(), std::move(first.mapped()));
     }
-    if (answered_.empty()) return std::nullopt;
-    auto first = std::move(answered_.front());
-    answered_.pop_front();
-    return first;
+    auto reply = http_.take();
+    if (!reply) return std::nullopt;
+    const Ticket ticket = tickets_.at(reply->first);
+    return std::make_pair(ticket, read(ticket, std::move(reply->second)));
   }
 
-  std::vector<std::pair<Ticket, Answer>> collect(Clock::time_point until, const Interrupt& interrupt) {
-    http_.wait(HttpClient::Until::all, until, interrupt);
-    while (read_one()) {
+  std::vector<std::pair<Ticket, Answer>> collect(std::span<const Ticket> tickets, Clock::time_point until,
+                                                 const Interrupt& interrupt) {
+    auto first_pending = tickets.begin();
+    const auto all_answered = [&] {
+      first_pending = std::find_if(first_pending, tickets.end(), [&](Ticket ticket) {
+        const auto sent = sent_.find(ticket);
+        return sent != sent_.end() && http_.pending(sent->second.transfer);
+      });
+      return first_pending == tickets.end();
+    };
+    http_.wait(all_answered, until, interrupt);
+    std::vector<std::pair<Ticket, Answer>> answers;
+    for (const Ticket ticket : tickets) {
+      if (auto answer = answer_of(ticket)) answers.emplace_back(ticket, std::move(*answer));
     }
-    std::vector<std::pair<Ticket, Answer>> answers(std::make_move_iterator(answered_.begin()),
-                                                   std::make_move_iterator(answered_.end()));
-    answered_.clear();
     return answers;
   }
 
   void cancel(Ticket ticket) {
-    std::erase_if(answered_, [&](const auto& answer) { return answer.first == ticket; });
-    for (auto asked = asked_.begin(); asked != asked_.end(); ++asked) {
-      if (asked->second.id != ticket) continue;
-      http_.cancel(asked->first);
-      asked_.erase(asked);
-      return;
-    }
+    unasked_.erase(ticket);
+    const auto sent = sent_.find(ticket);
+    if (sent == sent_.end()) return;
+    http_.cancel(sent->second.transfer);
+    tickets_.erase(sent->second.transfer);
+    sent_.erase(sent);
   }
 
   void cancel_all() {
-    answered_.clear();
-    asked_.clear();
+    unasked_.clear();
+    sent_.clear();
+    tickets_.clear();
     http_.cancel_all();
   }
 
-  std::size_t outstanding() const { return http_.outstanding() + answered_.size(); }
+  std::size_t outstanding() const { return http_.outstanding() + unasked_.size(); }
 
  private:
-  bool read_one() {
-    auto reply = http_.take();
-    if (!reply) return false;
-    const auto asked = asked_.find(reply->first);
-    answered_.emplace_back(asked->second.id, read_answer(std::move(reply->second), asked->second));
-    asked_.erase(asked);
-    return true;
+  struct Sent {
+    HttpClient::Ticket transfer;
+    Asked asked;
+  };
+
+  std::optional<Answer> answer_of(Ticket ticket) {
+    if (auto known = unasked_.extract(ticket)) return std::move(known.mapped());
+    const auto sent = sent_.find(ticket);
+    if (sent == sent_.end()) return std::nullopt;
+    auto reply = http_.take(sent->second.transfer);
+    return reply ? std::optional<Answer>(read(ticket, std::move(*reply))) : std::nullopt;
+  }
+
+  Answer read(Ticket ticket, HttpReply reply) {
+    auto sent = sent_.extract(ticket);
+    tickets_.erase(sent.mapped().transfer);
+    return read_answer(std::move(reply), sent.mapped().asked);
   }
 
   Environment environment_;
   HttpClient http_;
   Ticket last_ticket_ = 0;  // serves as the JSON-RPC id too: small, and never the same twice on one connection
-  std::unordered_map<HttpClient::Ticket, Asked> asked_;
-  std::deque<std::pair<Ticket, Answer>> answered_;
+  std::unordered_map<Ticket, Sent> sent_;
+  std::unordered_map<HttpClient::Ticket, Ticket> tickets_;
+  std::map<Ticket, Answer> unasked_;
 };
 
 RpcClient::RpcClient(Environment environment) : impl_(std::make_unique<Impl>(std::move(environment))) {}
@@ -103,9 +128,10 @@ std::optional<std::pair<RpcClient::Ticket, Answer>> RpcClient::next(Clock::time_
   return impl_->next(until, interrupt);
 }
 
-std::vector<std::pair<RpcClient::Ticket, Answer>> RpcClient::collect(Clock::time_point until,
+std::vector<std::pair<RpcClient::Ticket, Answer>> RpcClient::collect(std::span<const Ticket> tickets,
+                                                                     Clock::time_point until,
                                                                      const Interrupt& interrupt) {
-  return impl_->collect(until, interrupt);
+  return impl_->collect(tickets, until, interrupt);
 }
 
 void RpcClient::cancel(Ticket ticket) {

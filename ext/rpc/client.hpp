@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,9 +64,11 @@ class RpcClient {
   /// is outstanding. Throws Interrupted.
   std::optional<std::pair<Ticket, Answer>> next(Clock::time_point until, const Interrupt& interrupt);
 
-  /// Drives the transfers until every call has its answer or `until` passed, and returns the answers there are. Nothing
-  /// is decoded before the last one arrived, so that no latency holds our own work. Throws Interrupted.
-  std::vector<std::pair<Ticket, Answer>> collect(Clock::time_point until, const Interrupt& interrupt);
+  /// Drives the transfers until every one of `tickets` has its answer or `until` passed, and returns the answers there
+  /// are; those of other calls are kept for next(). Nothing is decoded before the last one arrived, so that no latency
+  /// holds our own work. Throws Interrupted.
+  std::vector<std::pair<Ticket, Answer>> collect(std::span<const Ticket> tickets, Clock::time_point until,
+                                                 const Interrupt& interrupt);
 
   /// Gives up a call; its answer never comes. Unknown tickets are ignored.
   void cancel(Ticket ticket);

@@ -10,7 +10,6 @@
 #include <array>
 #include <csignal>
 #include <deque>
-#include <map>
 #include <set>
 #include <stdexcept>
 #include <unordered_map>
@@ -79,11 +78,12 @@ class HttpClient::Engine {
   void submit(Ticket ticket, HttpRequest request) {
     if (outstanding() == 0) measure_descriptors();
     waiting_.push_back(std::make_unique<Transfer>(ticket, std::move(request)));
+    pending_.insert(ticket);
   }
 
-  void wait(Until enough, Clock::time_point until, const Interrupt& interrupt) {
+  void wait(const std::function<bool()>& enough, Clock::time_point until, const Interrupt& interrupt) {
     const SigpipeBlock block;
-    while (!(enough == Until::one ? !finished_.empty() : waiting_.empty() && active_.empty())) {
+    while (!pending_.empty() && !enough()) {
       if (interrupt && interrupt()) throw Interrupted{};
       start_some();
       look(next_wake(until));
@@ -94,16 +94,29 @@ class HttpClient::Engine {
     }
   }
 
+  bool pending(Ticket ticket) const { return pending_.contains(ticket); }
+  bool any_finished() const { return !finished_.empty(); }
+
   std::optional<std::pair<Ticket, HttpReply>> take() {
-    if (finished_.empty()) return std::nullopt;
-    auto first = std::move(finished_.front());
-    finished_.pop_front();
-    return first;
+    while (!order_.empty()) {
+      const Ticket ticket = order_.front();
+      order_.pop_front();
+      if (auto reply = take(ticket)) return std::make_pair(ticket, std::move(*reply));
+    }
+    return std::nullopt;
+  }
+
+  std::optional<HttpReply> take(Ticket ticket) {
+    auto found = finished_.extract(ticket);
+    if (!found) return std::nullopt;
+    if (finished_.empty()) order_.clear();
+    return std::move(found.mapped());
   }
 
   void cancel(Ticket ticket) {
     std::erase_if(waiting_, [&](const auto& transfer) { return transfer->ticket() == ticket; });
-    std::erase_if(finished_, [&](const auto& reply) { return reply.first == ticket; });
+    finished_.erase(ticket);
+    pending_.erase(ticket);
     const auto active = active_.find(ticket);
     if (active != active_.end()) detach(*active->second);
   }
@@ -111,10 +124,12 @@ class HttpClient::Engine {
   void cancel_all() {
     waiting_.clear();
     finished_.clear();
+    order_.clear();
+    pending_.clear();
     while (!active_.empty()) detach(*active_.begin()->second);
   }
 
-  std::size_t outstanding() const { return waiting_.size() + active_.size() + finished_.size(); }
+  std::size_t outstanding() const { return pending_.size() + finished_.size(); }
 
  private:
   struct Watched {
@@ -217,15 +232,21 @@ class HttpClient::Engine {
       const CURLcode code = message->data.result;
       Transfer* transfer = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-      finished_.emplace_back(transfer->ticket(), transfer->finish(code, seen));
+      file(transfer->ticket(), transfer->finish(code, seen));
       detach(*transfer);
     }
+  }
+
+  void file(Ticket ticket, HttpReply reply) {
+    finished_.emplace(ticket, std::move(reply));
+    order_.push_back(ticket);
+    pending_.erase(ticket);
   }
 
   void expire(Clock::time_point now) {
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
       Transfer& transfer = *active_.at(deadlines_.begin()->second);
-      finished_.emplace_back(transfer.ticket(), transfer.time_out(now));
+      file(transfer.ticket(), transfer.time_out(now));
       detach(transfer);
     }
   }
@@ -302,7 +323,9 @@ class HttpClient::Engine {
   std::deque<std::unique_ptr<Transfer>> waiting_;
   std::unordered_map<Ticket, std::unique_ptr<Transfer>> active_;
   std::set<std::pair<Clock::time_point, Ticket>> deadlines_;
-  std::deque<std::pair<Ticket, HttpReply>> finished_;
+  std::unordered_set<Ticket> pending_;
+  std::unordered_map<Ticket, HttpReply> finished_;
+  std::deque<Ticket> order_;  // of completion; may name replies that are gone
   std::vector<CurlEasy> idle_handles_;
   std::unordered_map<int, Watched> watched_;
   std::deque<Ready> ready_;
@@ -324,12 +347,24 @@ HttpClient::Ticket HttpClient::submit(HttpRequest request) {
   return last_ticket_;
 }
 
-void HttpClient::wait(Until enough, Clock::time_point until, const Interrupt& interrupt) {
+void HttpClient::wait(const std::function<bool()>& enough, Clock::time_point until, const Interrupt& interrupt) {
   engine().wait(enough, until, interrupt);
+}
+
+bool HttpClient::pending(Ticket ticket) const {
+  return engine_ && engine_->pending(ticket);
+}
+
+bool HttpClient::any_finished() const {
+  return engine_ && engine_->any_finished();
 }
 
 std::optional<std::pair<HttpClient::Ticket, HttpReply>> HttpClient::take() {
   return engine().take();
+}
+
+std::optional<HttpReply> HttpClient::take(Ticket ticket) {
+  return engine().take(ticket);
 }
 
 void HttpClient::cancel(Ticket ticket) {

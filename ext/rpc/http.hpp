@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,13 +58,19 @@ class HttpClient {
   /// its start.
   Ticket submit(HttpRequest request);
 
-  enum class Until { one, all };
+  /// Waits until `enough` holds or `until` passes. `enough` is asked between socket events and must be quick. Throws
+  /// Interrupted.
+  void wait(const std::function<bool()>& enough, Clock::time_point until, const Interrupt& interrupt);
 
-  /// Waits until `one` reply can be taken or `all` can, or `until` passes. Throws Interrupted.
-  void wait(Until enough, Clock::time_point until, const Interrupt& interrupt);
+  /// Whether the request is still without a reply.
+  bool pending(Ticket ticket) const;
 
-  /// A finished reply, in order of completion.
+  /// Whether take() has one.
+  bool any_finished() const;
+
+  /// The reply that finished first; or that of `ticket`.
   std::optional<std::pair<Ticket, HttpReply>> take();
+  std::optional<HttpReply> take(Ticket ticket);
 
   void cancel(Ticket ticket);
   void cancel_all();

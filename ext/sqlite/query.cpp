@@ -1,6 +1,35 @@
 #include "sqlite/query.hpp"
 
+#include <utility>
+
 namespace rpcroute::sqlite {
+namespace {
+
+/// Takes the name that `text` begins with off it; empty when it begins with none.
+std::string take_name(std::string_view& text) {
+  std::string name;
+  const char open = text.empty() ? '\0' : text.front();
+  if (open != '"' && open != '`' && open != '[') {
+    name = text.substr(0, text.find('.'));
+    text.remove_prefix(name.size());
+    return name;
+  }
+  const char close = open == '[' ? ']' : open;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == close) {
+      const bool doubled = close != ']' && i + 1 < text.size() && text[i + 1] == close;
+      if (!doubled) {
+        text.remove_prefix(i + 1);
+        return name;
+      }
+      ++i;
+    }
+    name += text[i];
+  }
+  return {};  // the quote is not closed
+}
+
+}  // namespace
 
 Query::Query(Connection& connection, std::string_view sql) : connection_(connection) {
   const Connection::NestedScope nested(connection_);
@@ -53,6 +82,19 @@ std::string identifier(std::string_view name) {
     if (character == '"') quoted += '"';
   }
   return quoted + '"';
+}
+
+QualifiedName parse_qualified_name(std::string_view text) {
+  std::string_view rest = text;
+  QualifiedName result{{}, take_name(rest)};
+  bool valid = !result.name.empty() && text.find('\0') == std::string_view::npos;
+  if (valid && rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    result.schema = std::exchange(result.name, take_name(rest));
+    valid = !result.name.empty();
+  }
+  if (!valid || !rest.empty()) throw Error("'" + std::string(text) + "' is not the name of a table");
+  return result;
 }
 
 std::optional<Relation> find_relation(Connection& connection, std::string_view schema, std::string_view name) {

@@ -44,6 +44,15 @@ class Query {
 /// `name` as an SQL identifier: "na""me".
 std::string identifier(std::string_view name);
 
+/// A table's name as SQL writes it: name or schema.name, either part quoted ("na""me", [name], `name`) or bare.
+struct QualifiedName {
+  std::string schema;  ///< empty when not given
+  std::string name;
+};
+
+/// Throws Error when `text` is not such a name.
+QualifiedName parse_qualified_name(std::string_view text);
+
 /// What a name stands for in the database: an ordinary table or a view may be read by functions that are not
 /// DIRECTONLY; a virtual or eponymous table never.
 struct Relation {

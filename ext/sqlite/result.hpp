@@ -27,6 +27,9 @@ class Result {
   }
   void set(const char* text) { set(std::string_view(text)); }
   void set(const std::string& text) { set(std::string_view(text)); }
+  void set_blob(std::string_view bytes) {
+    sqlite3_result_blob64(context_, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
+  }
   void set(Value value) { sqlite3_result_value(context_, value.raw()); }
 
   /// JSON text that SQLite's own JSON functions embed as JSON. The function must be registered with `returns_json`.

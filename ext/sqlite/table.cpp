@@ -112,6 +112,9 @@ int best_index(sqlite3_vtab* vtab, sqlite3_index_info* info) noexcept {
       const bool whole_list = role == Column::Role::key && sqlite3_vtab_in(info, chosen, -1) != 0;
       if (whole_list) sqlite3_vtab_in(info, chosen, 1);
       info->aConstraintUsage[chosen].argvIndex = ++arguments;
+      // An argument is used as given, NULL included, and its echo equals it: a check by SQLite could only drop every
+      // row of asof_join(…, NULL, …), since NULL = NULL is not true.
+      if (role == Column::Role::argument) info->aConstraintUsage[chosen].omit = 1;
       plan += (whole_list ? 'i' : 'e') + std::to_string(column);
       cost *= role == Column::Role::key ? 4.0 : 0.05;
     }

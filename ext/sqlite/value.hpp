@@ -22,6 +22,11 @@ class Value {
   bool is_integer() const { return type() == SQLITE_INTEGER; }
   bool is_real() const { return type() == SQLITE_FLOAT; }
   bool is_number() const { return is_integer() || is_real(); }
+  /// A number, or a text that reads as one.
+  bool is_numeric() const {
+    const int numeric_type = sqlite3_value_numeric_type(value_);
+    return numeric_type == SQLITE_INTEGER || numeric_type == SQLITE_FLOAT;
+  }
   bool is_text() const { return type() == SQLITE_TEXT; }
   bool is_blob() const { return type() == SQLITE_BLOB; }
 

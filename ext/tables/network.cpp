@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <set>
 
 #include "sqlite/query.hpp"
 
@@ -94,12 +95,20 @@ std::string region(const Settings& settings) {
   return settings.text("region").value_or("local");
 }
 
+rpc::Milliseconds call_timeout(const Settings& settings) {
+  return rpc::Milliseconds(settings.integer("timeout_ms", 1, 600000, 3500));
+}
+
 std::vector<rpc::Provider> providers(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
   const auto inline_providers = constraints.text("providers");
   if (!inline_providers) return enabled_rows(connection);
   std::vector<rpc::Provider> providers = rpc::parse_providers(*inline_providers);
   const auto chains = known_chains(connection);
+  std::set<std::string> ids;
   for (rpc::Provider& provider : providers) {
+    if (!ids.insert(provider.provider_id).second) {
+      throw sqlite::Error("providers names '" + provider.provider_id + "' twice");
+    }
     if (const auto chain = chains.find(provider.chain); chain != chains.end()) adopt(provider, chain->second);
   }
   return providers;

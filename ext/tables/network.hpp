@@ -30,6 +30,9 @@ class Settings {
 /// Where the probe runs: RPCROUTE_REGION, else the setting `region`, else 'local'.
 std::string region(const Settings& settings);
 
+/// How long one request may take: the setting `timeout_ms`.
+rpc::Milliseconds call_timeout(const Settings& settings);
+
 /// The `providers` argument, completed from `rpc_chains` where that table knows the chain; without the argument, the
 /// enabled rows of `rpc_providers`. A row whose chain is unknown carries that as its config error. Throws sqlite::Error
 /// naming schema.sql when there is neither argument nor table.

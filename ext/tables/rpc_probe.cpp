@@ -6,8 +6,6 @@
 //
 // How it works: a scan asks for the (provider, method) pairs its constraints leave, and remembers every answer for the
 // rest of the execution, so that no plan asks anybody twice with the same arguments.
-#include <algorithm>
-#include <set>
 #include <utility>
 
 #include "chain/height.hpp"
@@ -24,6 +22,8 @@ using sqlite::Column;
 
 const std::vector<std::string_view> kArguments{"providers", "mode", "samples", "timeout_ms", "params", "deadline_ms"};
 
+const std::string kEveryMethod;  // the empty name
+
 /// Answers of one execution to one set of arguments.
 struct Polled {
   using Pair = std::pair<std::string, std::string>;  // provider_id, method
@@ -32,6 +32,18 @@ struct Polled {
   probe::Round round;
   std::map<Pair, std::vector<std::shared_ptr<const sqlite::Numbered<Observation>>>> answers;
 };
+
+/// The `params` argument: one array for every method, or an object keyed by method.
+std::map<std::string, std::string> parse_params(const std::string& params) {
+  if (rpc::json_problem(params)) throw sqlite::Error("params is not JSON: '" + params + "'");
+  std::map<std::string, std::string> by_method;
+  if (params.find_first_not_of(" \t\r\n") != std::string::npos && params[params.find_first_not_of(" \t\r\n")] == '{') {
+    for (const rpc::JsonMember& member : rpc::json_members(params)) by_method[member.name] = member.value;
+  } else {
+    by_method[kEveryMethod] = params;
+  }
+  return by_method;
+}
 
 probe::Round read_round(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
   const Settings settings(connection);
@@ -43,14 +55,14 @@ probe::Round read_round(sqlite::Connection& connection, const sqlite::Constraint
   round.mode = mode == "parallel" ? probe::Mode::parallel : probe::Mode::sequential;
   round.samples = static_cast<int>(constraints.integer("samples", 1, 1000, 1));
   const auto timeout = constraints.integer("timeout_ms", 1, 600000);
-  round.timeout = rpc::Milliseconds(timeout ? *timeout : settings.integer("timeout_ms", 1, 600000, 3500));
+  round.timeout = timeout ? rpc::Milliseconds(*timeout) : call_timeout(settings);
   round.ws_timeout = rpc::Milliseconds(timeout ? *timeout : settings.integer("ws_timeout_ms", 1, 600000, 4000));
   if (const auto deadline = constraints.integer("deadline_ms", 1, 600000))
     round.deadline = rpc::Milliseconds(*deadline);
   round.max_response_bytes =
       static_cast<std::size_t>(settings.integer("max_response_bytes", 1, std::int64_t{1} << 31, 8 << 20));
   round.region = region(settings);
-  if (const auto params = constraints.text("params")) round.params = probe::parse_params(*params);
+  if (const auto params = constraints.text("params")) round.params = parse_params(*params);
   return round;
 }
 
@@ -60,35 +72,42 @@ std::vector<std::string> methods_for(const rpc::Provider& provider,
   if (!named) return {std::string(chain::default_height_method(provider.kind))};
   std::vector<std::string> methods;
   for (const std::string& method : *named) {
-    if (method == probe::kWebSocketMethod || chain::is_read_method(provider.kind, method)) methods.push_back(method);
+    if (method == probe::websocket_method || chain::is_read_method(provider.kind, method)) methods.push_back(method);
   }
   return methods;
 }
 
 void check_methods(const std::vector<std::string>& methods) {
   for (const std::string& method : methods) {
-    if (method != probe::kWebSocketMethod && !chain::is_read_method(rpc::ChainKind::evm, method) &&
+    if (method != probe::websocket_method && !chain::is_read_method(rpc::ChainKind::evm, method) &&
         !chain::is_read_method(rpc::ChainKind::solana, method)) {
       throw sqlite::Error("method must be 'ws' or a method that only reads, got '" + method + "'");
     }
   }
 }
 
-/// Polls what is wanted and not yet known: one round for all of it.
+/// Polls what is wanted and not yet known. Providers that lack the same methods are asked in one round; that is all of
+/// them, unless the statement has asked some before.
 void poll(sqlite::Connection& connection, Polled& polled, const std::vector<rpc::Provider>& wanted,
           const std::optional<std::vector<std::string>>& named) {
-  std::vector<probe::Target> targets;
+  std::map<std::vector<std::string>, std::vector<rpc::Provider>> rounds;
   for (const rpc::Provider& provider : wanted) {
-    for (std::string& method : methods_for(provider, named)) {
-      if (!polled.answers.contains({provider.provider_id, method})) targets.push_back({provider, std::move(method)});
-    }
+    std::vector<std::string> methods = methods_for(provider, named);
+    std::erase_if(methods, [&](const auto& method) { return polled.answers.contains({provider.provider_id, method}); });
+    if (!methods.empty()) rounds[std::move(methods)].push_back(provider);
   }
-  if (targets.empty()) return;
-  const auto observations = interruptible(
-      connection, [&] { return probe::observe(client(connection), targets, polled.round, interrupt(connection)); });
-  for (const Observation& observation : observations) {
-    polled.answers[{observation.provider_id, observation.method}].push_back(
-        std::make_shared<sqlite::Numbered<Observation>>(connection.next_rowid(), observation));
+  for (const auto& [methods, providers] : rounds) {
+    probe::Round round = polled.round;
+    if (const auto common = round.params.find(kEveryMethod); common != round.params.end()) {
+      for (const std::string& method : methods) round.params[method] = common->second;
+    }
+    const auto observations = interruptible(connection, [&] {
+      return probe::observe(client(connection), providers, methods, round, interrupt(connection));
+    });
+    for (const Observation& observation : observations) {
+      polled.answers[{observation.provider_id, observation.method}].push_back(
+          std::make_shared<sqlite::Numbered<Observation>>(connection.next_rowid(), observation));
+    }
   }
 }
 
@@ -107,7 +126,7 @@ void show(const Observation& row, int column, sqlite::Result result) {
     case 5:
       return result.set(row.sample);
     case 6:
-      return result.set(row.ok());
+      return result.set(row.ok);
     case 7:
       return result.set(row.latency_ms);
     case 8:

@@ -85,7 +85,7 @@ TEST_CASE("each provider is asked once per execution, whatever the plan") {
        "'eth_chainId')",
        "4", 4},
       {"SELECT count(*) FROM rpc_probe WHERE error = 'x' OR error IS NULL OR error = 'y'", "2", 2},
-      {"SELECT count(*) FROM t, rpc_probe r WHERE t.p = 'nope' AND r.provider_id = t.p", "0", 0},
+      {"SELECT count(*) FROM t, rpc_probe r WHERE t.p = 'nope' AND r.provider_id = t.p", "0", 2},
       {"SELECT count(*) FROM rpc_probe x LEFT JOIN rpc_probe y ON x.block_number = y.block_number + 1 "
        "WHERE y.provider_id IS NULL",
        "2", 2},
@@ -133,7 +133,7 @@ TEST_CASE("wrong arguments are SQL errors that name function, argument and range
     return fleet.host.error("SELECT * FROM rpc_probe WHERE " + where);
   };
   CHECK(error("timeout_ms = -5") == "rpc_probe: timeout_ms must be 1..600000, got -5");
-  CHECK(error("timeout_ms = NULL") == "");  // never true: no rows, nobody asked
+  CHECK(error("timeout_ms = NULL") == "rpc_probe: timeout_ms must be 1..600000, got NULL");
   CHECK(error("samples = 'x'") == "rpc_probe: samples must be 1..1000, got 'x'");
   CHECK(error("mode = 'both'") == "rpc_probe: mode must be 'parallel' or 'sequential', got 'both'");
   CHECK(error("method = 'eth_sendRawTransaction'") ==

@@ -1,0 +1,149 @@
+#include "chain/receipt.hpp"
+
+#include <rapidjson/document.h>
+
+#include <algorithm>
+
+#include "chain/keccak.hpp"
+
+namespace rpcroute::chain {
+namespace {
+
+using Value = rapidjson::Value;
+
+rapidjson::Document parse(std::string_view json) {
+  rapidjson::Document document;
+  // Iterative: a hostile nesting must not exhaust the stack.
+  document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
+  if (document.HasParseError()) throw Misread{"the result is not JSON"};
+  return document;
+}
+
+std::string_view text_of(const Value& value) {
+  return value.IsString() ? std::string_view(value.GetString(), value.GetStringLength()) : std::string_view();
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
+/// A member that is there and not null.
+const Value* member(const Value& object, const char* name) {
+  const auto found = object.FindMember(name);
+  return found == object.MemberEnd() || found->value.IsNull() ? nullptr : &found->value;
+}
+
+std::optional<std::uint64_t> optional_quantity(const Value& object, const char* name) {
+  const Value* value = member(object, name);
+  if (value == nullptr) return std::nullopt;
+  const auto number = read_quantity(text_of(*value));
+  if (!number) throw Misread{std::string(name) + " is not a quantity"};
+  return number;
+}
+
+std::uint64_t required_quantity(const Value& object, const char* name) {
+  const auto number = optional_quantity(object, name);
+  if (!number) throw Misread{std::string(name) + " is missing"};
+  return *number;
+}
+
+std::string hash_of(const Value* value, const char* name) {
+  if (value == nullptr || !read_hash(text_of(*value))) throw Misread{std::string(name) + " is not a hash"};
+  return lower(text_of(*value));
+}
+
+const Value& object_of(const Value& value, const char* what) {
+  if (!value.IsObject()) throw Misread{std::string("the ") + what + " is not an object"};
+  return value;
+}
+
+BlockTransaction block_transaction(const Value& value) {
+  const Value& object = object_of(value, "transaction");
+  BlockTransaction transaction;
+  transaction.hash = hash_of(member(object, "hash"), "hash");
+  if (const Value* from = member(object, "from")) transaction.from = lower(text_of(*from));
+  if (const Value* to = member(object, "to")) transaction.to = lower(text_of(*to));
+  transaction.nonce = required_quantity(object, "nonce");
+  if (const Value* amount = member(object, "value")) {
+    transaction.value = read_quantity256(text_of(*amount)).value_or(Uint256(1));
+  }
+  return transaction;
+}
+
+}  // namespace
+
+std::optional<Receipt> read_receipt(std::string_view json, std::string_view transaction_hash) {
+  const rapidjson::Document document = parse(json);
+  if (document.IsNull()) return std::nullopt;
+  const Value& object = object_of(document, "receipt");
+  Receipt receipt;
+  receipt.transaction_hash = hash_of(member(object, "transactionHash"), "transactionHash");
+  if (receipt.transaction_hash != lower(transaction_hash)) throw Misread{"the receipt is another transaction's"};
+  receipt.block_hash = hash_of(member(object, "blockHash"), "blockHash");
+  receipt.block_number = required_quantity(object, "blockNumber");
+  if (const auto status = optional_quantity(object, "status")) {
+    if (*status > 1) throw Misread{"the receipt's status is neither 0 nor 1"};
+    receipt.succeeded = *status == 1;
+  }
+  receipt.gas_used = optional_quantity(object, "gasUsed");
+  receipt.effective_gas_price = optional_quantity(object, "effectiveGasPrice");
+  return receipt;
+}
+
+std::optional<Block> read_block(std::string_view json) {
+  const rapidjson::Document document = parse(json);
+  if (document.IsNull()) return std::nullopt;
+  const Value& object = object_of(document, "block");
+  Block block;
+  block.number = optional_quantity(object, "number");
+  block.timestamp = optional_quantity(object, "timestamp");
+  block.base_fee_per_gas = optional_quantity(object, "baseFeePerGas");
+  const Value* transactions = member(object, "transactions");
+  if (transactions != nullptr && transactions->IsArray()) {
+    for (const Value& value : transactions->GetArray()) {
+      if (!value.IsString()) block.transactions.push_back(block_transaction(value));
+    }
+  }
+  return block;
+}
+
+bool knows_transaction(std::string_view json, std::string_view transaction_hash) {
+  const rapidjson::Document document = parse(json);
+  if (document.IsNull()) return false;
+  const Value& object = object_of(document, "transaction");
+  if (hash_of(member(object, "hash"), "hash") != lower(transaction_hash)) {
+    throw Misread{"the answer is another transaction"};
+  }
+  return true;
+}
+
+std::uint64_t read_quantity_result(std::string_view json) {
+  const auto number = read_quantity(text_of(parse(json)));
+  if (!number) throw Misread{"the result is not a quantity"};
+  return *number;
+}
+
+Uint256 read_quantity256_result(std::string_view json) {
+  const auto number = read_quantity256(text_of(parse(json)));
+  if (!number) throw Misread{"the result is not a quantity"};
+  return *number;
+}
+
+std::string read_hash_result(std::string_view json) {
+  const rapidjson::Document document = parse(json);
+  return hash_of(&document, "the result");
+}
+
+std::optional<std::string> read_first_account(std::string_view json) {
+  const rapidjson::Document document = parse(json);
+  if (!document.IsArray()) throw Misread{"the result is not a list of accounts"};
+  if (document.Empty()) return std::nullopt;
+  const std::string_view account = text_of(document[0]);
+  if (!read_address(account)) throw Misread{"the first account is not an address"};
+  return lower(account);
+}
+
+}  // namespace rpcroute::chain

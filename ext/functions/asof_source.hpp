@@ -1,0 +1,59 @@
+// Where asof_join reads its histories from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "functions/align_argument.hpp"
+#include "sqlite/query.hpp"
+
+namespace rpcroute::functions {
+
+/// An ordinary table, or a view over ordinary tables, with rowids. Everything that is wrong with it throws
+/// sqlite::Error that names it.
+class AsofSource {
+ public:
+  /// `written` is the name as parse_qualified_name() takes it.
+  AsofSource(sqlite::Connection& connection, std::string_view written);
+
+  /// One scan over some of the columns.
+  class Reader;
+
+ private:
+  std::string column(std::string_view name) const;
+
+  sqlite::Connection& connection_;
+  sqlite::Relation relation_;
+  std::vector<std::string> columns_;
+};
+
+class AsofSource::Reader {
+ public:
+  /// `by` is nullopt for a history without a key: all rows have the same one then. Columns are named as they are, not
+  /// quoted.
+  Reader(const AsofSource& source, const std::optional<std::string>& by, const std::string& time,
+         const std::vector<std::string>& more = {});
+
+  bool step() { return query_.step(); }
+  std::int64_t rowid() const;
+  /// Valid until the next step().
+  std::optional<align::KeyView> key() const { return key_argument(query_.value(1)); }
+  std::optional<align::Time> time() const { return time_argument(time_name_, query_.value(2)); }
+  /// The value of the `index`-th of `more`, valid until the next step().
+  sqlite::Value value(std::size_t index) const { return query_.value(3 + static_cast<int>(index)); }
+
+ private:
+  std::string source_name_;
+  std::string time_name_;
+  sqlite::Query query_;
+};
+
+/// The key of a history without one.
+inline align::KeyView no_key() {
+  return align::KeyView::integer(0);
+}
+
+}  // namespace rpcroute::functions

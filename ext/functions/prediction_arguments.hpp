@@ -1,0 +1,60 @@
+// The arguments ([model,] feature1, …) that predictions and their explanations share.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "functions/model_argument.hpp"
+
+namespace rpcroute::functions {
+
+/// SQLite passes at most 127 arguments.
+inline constexpr int kMostArguments = 127;
+
+/// The model and its features, read from one call. Throws sqlite::Error for a missing model, a wrong number of features
+/// (listing them), or one that is neither a finite number nor NULL.
+class PredictionArguments {
+ public:
+  PredictionArguments(sqlite::Call& call, sqlite::Arguments arguments) {
+    if (arguments.size() == 0) throw sqlite::Error("needs a model or a feature");
+    const sqlite::Value first = arguments[0];
+    if (first.is_null()) return;
+    ModelLookup& lookup = ModelLookup::of(call);
+    const int taken = first.is_number() ? 0 : 1;
+    model_ = taken == 0 ? &lookup.active(call.connection()) : &lookup.named(call.connection(), first);
+    count_ = static_cast<std::size_t>(arguments.size() - taken);
+    (*model_)->require_width(count_);
+    complete_ = read(arguments, taken);
+  }
+
+  /// False when the model or a feature is NULL: the answer is NULL.
+  bool complete() const { return complete_; }
+  const ModelPointer& model() const { return *model_; }
+  std::span<const double> features() const { return std::span(features_).first(count_); }
+
+ private:
+  bool read(sqlite::Arguments arguments, int taken) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const sqlite::Value value = arguments[taken + static_cast<int>(i)];
+      const int type = value.type();
+      if (type == SQLITE_NULL) return false;
+      features_[i] = value.real();
+      if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(std::abs(features_[i]) <= kMostFinite)) {
+        throw sqlite::Error("feature " + (*model_)->feature_names()[i] + " must be a finite number, got " +
+                            sqlite::quoted(value));
+      }
+    }
+    return true;
+  }
+
+  static constexpr double kMostFinite = std::numeric_limits<double>::max();
+
+  const ModelPointer* model_ = nullptr;
+  std::size_t count_ = 0;
+  bool complete_ = false;
+  std::array<double, kMostArguments> features_;
+};
+
+}  // namespace rpcroute::functions

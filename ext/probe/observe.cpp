@@ -1,0 +1,175 @@
+#include "probe/observe.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+
+#include "chain/height.hpp"
+
+namespace rpcroute::probe {
+namespace {
+
+using rpc::Clock;
+using rpc::ErrorClass;
+using rpc::Failure;
+using rpc::RpcClient;
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// One poll of the round and what is known of it so far.
+struct Poll {
+  const rpc::Provider* provider;
+  Observation observation;
+};
+
+std::vector<std::string> methods_for(const rpc::Provider& provider, std::span<const std::string> methods) {
+  if (methods.empty()) return {std::string(chain::default_height_method(provider.kind))};
+  return {methods.begin(), methods.end()};
+}
+
+std::vector<Poll> plan(std::span<const rpc::Provider> providers, std::span<const std::string> methods,
+                       const Round& round) {
+  std::vector<Poll> polls;
+  for (const rpc::Provider& provider : providers) {
+    for (const std::string& method : methods_for(provider, methods)) {
+      for (int sample = 1; sample <= round.samples; ++sample) {
+        Poll poll{&provider, {}};
+        poll.observation.provider_id = provider.provider_id;
+        poll.observation.chain = provider.chain;
+        poll.observation.region = round.region;
+        poll.observation.method = method;
+        poll.observation.sample = sample;
+        polls.push_back(std::move(poll));
+      }
+    }
+  }
+  return polls;
+}
+
+void fail(Observation& observation, Failure failure) {
+  observation.ok = false;
+  observation.failure = std::move(failure);
+  if (observation.timestamp == 0) observation.timestamp = unix_now();
+}
+
+void read_height(rpc::ChainKind kind, std::string_view result, Observation& observation) {
+  const chain::Height height = chain::height_of(kind, observation.method, result);
+  if (height.malformed) {
+    fail(observation, {ErrorClass::malformed, "result", height.problem, std::nullopt});
+  } else {
+    observation.ok = true;
+    observation.block_number = height.value;
+  }
+}
+
+void record(rpc::Answer answer, Poll& poll) {
+  Observation& observation = poll.observation;
+  observation.timestamp = answer.timestamp;
+  observation.latency_ms = answer.latency_ms;
+  observation.setup_ms = answer.setup_ms;
+  observation.total_ms = answer.total_ms;
+  observation.http_status = answer.http_status;
+  observation.response_bytes = answer.response_bytes;
+  if (answer.failure) {
+    fail(observation, std::move(*answer.failure));
+  } else {
+    read_height(poll.provider->kind, answer.result, observation);
+  }
+}
+
+void record_deadline(const Round& round, Poll& poll) {
+  fail(poll.observation,
+       {ErrorClass::timeout, "deadline",
+        "no answer within the round's " + std::to_string(round.deadline->count()) + " ms", std::nullopt});
+}
+
+/// A round under way: the polls, and which call answers which.
+class Rounds {
+ public:
+  Rounds(RpcClient& client, const Round& round, const rpc::Interrupt& interrupt)
+      : client_(client),
+        round_(round),
+        interrupt_(interrupt),
+        until_(round.deadline ? Clock::now() + *round.deadline : Clock::time_point::max()) {}
+
+  ~Rounds() {
+    for (const RpcClient::Ticket ticket : tickets_) client_.cancel(ticket);
+  }
+
+  Rounds(const Rounds&) = delete;
+  Rounds& operator=(const Rounds&) = delete;
+
+  /// Asks them all at once.
+  void run(std::span<Poll> polls) {
+    std::unordered_map<RpcClient::Ticket, Poll*> asked;
+    for (Poll& poll : polls) {
+      if (!is_askable(poll)) continue;
+      if (Clock::now() >= until_) {
+        record_deadline(round_, poll);
+        continue;
+      }
+      tickets_.push_back(client_.submit(call(poll)));
+      asked.emplace(tickets_.back(), &poll);
+    }
+    for (auto& [ticket, answer] : client_.collect(tickets_, until_, interrupt_)) {
+      record(std::move(answer), *asked.at(ticket));
+      asked.erase(ticket);
+    }
+    for (const auto& [ticket, poll] : asked) {
+      client_.cancel(ticket);
+      record_deadline(round_, *poll);
+    }
+    tickets_.clear();
+  }
+
+ private:
+  bool is_askable(Poll& poll) const {
+    const rpc::Provider& provider = *poll.provider;
+    const std::string& method = poll.observation.method;
+    if (!provider.config_error.empty() || chain::is_read_method(provider.kind, method)) return true;
+    const std::string kind = provider.kind == rpc::ChainKind::evm ? "evm" : "solana";
+    fail(poll.observation, {ErrorClass::config, "unsupported",
+                            "method " + method + " is not among the read methods of " + kind, std::nullopt});
+    return false;
+  }
+
+  rpc::Call call(const Poll& poll) const {
+    const std::string& method = poll.observation.method;
+    const auto given = round_.params.find(method);
+    rpc::Call call;
+    call.provider = *poll.provider;
+    call.method = method;
+    call.params = given != round_.params.end() ? given->second : chain::default_params(poll.provider->kind, method);
+    call.timeout = round_.timeout;
+    call.max_response_bytes = round_.max_response_bytes;
+    return call;
+  }
+
+  RpcClient& client_;
+  const Round& round_;
+  const rpc::Interrupt& interrupt_;
+  Clock::time_point until_;
+  std::vector<RpcClient::Ticket> tickets_;
+};
+
+}  // namespace
+
+std::vector<Observation> observe(RpcClient& client, std::span<const rpc::Provider> providers,
+                                 std::span<const std::string> methods, const Round& round,
+                                 const rpc::Interrupt& interrupt) {
+  std::vector<Poll> polls = plan(providers, methods, round);
+  Rounds rounds(client, round, interrupt);
+  if (round.mode == Mode::parallel) {
+    rounds.run(polls);
+  } else {
+    for (Poll& poll : polls) rounds.run({&poll, 1});
+  }
+  std::vector<Observation> observations;
+  observations.reserve(polls.size());
+  for (Poll& poll : polls) observations.push_back(std::move(poll.observation));
+  return observations;
+}
+
+}  // namespace rpcroute::probe

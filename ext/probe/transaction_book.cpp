@@ -1,0 +1,179 @@
+#include "probe/transaction_book.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "chain/keccak.hpp"
+
+namespace rpcroute::probe {
+namespace {
+
+constexpr std::size_t most_entries = 256;
+constexpr std::size_t most_broadcasts = 100'000;
+
+std::uint64_t process_started(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  // proc(5): the name in parentheses may hold anything; the start time is the 20th field behind it.
+  const auto parenthesis = text.rfind(')');
+  if (parenthesis == std::string::npos) return 0;
+  std::istringstream fields(text.substr(parenthesis + 1));
+  std::string field;
+  for (int i = 0; i < 20; ++i) fields >> field;
+  return std::strtoull(field.c_str(), nullptr, 10);
+}
+
+void check_directory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    throw std::runtime_error("the nonce book's directory " + path + " cannot be made: " + std::strerror(errno));
+  }
+  struct stat status {};
+  const bool ours = lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+                    (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  if (!ours) throw std::runtime_error("the nonce book's directory " + path + " is not ours alone to write");
+}
+
+/// Entries are lines of six fields; the stage is one letter.
+constexpr std::array<char, 3> stage_letters{'p', 's', 'm'};
+
+std::string line_of(const BookEntry& entry) {
+  std::ostringstream line;
+  line.precision(17);
+  line << entry.nonce << ' ' << stage_letters[static_cast<std::size_t>(entry.stage)] << ' '
+       << (entry.tx_hash.empty() ? "-" : entry.tx_hash) << ' ' << entry.head << ' ' << entry.time << ' '
+       << entry.process << ' ' << entry.process_started << '\n';
+  return line.str();
+}
+
+std::optional<BookEntry> entry_of(const std::string& text) {
+  std::istringstream line(text);
+  BookEntry entry;
+  char letter = 0;
+  line >> entry.nonce >> letter >> entry.tx_hash >> entry.head >> entry.time >> entry.process >> entry.process_started;
+  const auto* stage = std::find(stage_letters.begin(), stage_letters.end(), letter);
+  if (!line || stage == stage_letters.end()) return std::nullopt;
+  entry.stage = static_cast<BookStage>(stage - stage_letters.begin());
+  if (entry.tx_hash == "-") entry.tx_hash.clear();
+  return entry;
+}
+
+}  // namespace
+
+NonceLease::NonceLease(int descriptor) : descriptor_(descriptor) {
+  read();
+}
+
+NonceLease::~NonceLease() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+NonceLease::NonceLease(NonceLease&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), entries_(std::move(other.entries_)) {}
+
+NonceLease& NonceLease::operator=(NonceLease&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(entries_, other.entries_);
+  return *this;
+}
+
+void NonceLease::put(BookEntry entry) {
+  entries_[entry.nonce] = std::move(entry);
+  while (entries_.size() > most_entries) entries_.erase(entries_.begin());
+  write();
+}
+
+void NonceLease::erase(std::uint64_t nonce) {
+  if (entries_.erase(nonce) != 0) write();
+}
+
+void NonceLease::read() {
+  std::string text;
+  std::array<char, 4096> piece{};
+  off_t offset = 0;
+  while (true) {
+    const ssize_t got = pread(descriptor_, piece.data(), piece.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+    offset += got;
+  }
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (auto entry = entry_of(line)) entries_[entry->nonce] = std::move(*entry);
+  }
+}
+
+void NonceLease::write() const {
+  std::string text;
+  for (const auto& [nonce, entry] : entries_) text += line_of(entry);
+  // One call for the whole: a process that is killed leaves the old content or the new.
+  const ssize_t written = pwrite(descriptor_, text.data(), text.size(), 0);
+  const bool whole = written == static_cast<ssize_t>(text.size());
+  if (!whole || ftruncate(descriptor_, static_cast<off_t>(text.size())) != 0) {
+    throw std::runtime_error(std::string("the nonce book cannot be written: ") + std::strerror(errno));
+  }
+}
+
+NonceBook::NonceBook(std::string directory)
+    : directory_(directory.empty() ? "/tmp/rpcroute-" + std::to_string(geteuid()) : std::move(directory)) {}
+
+std::optional<NonceLease> NonceBook::try_lease(std::uint64_t chain_id, const std::string& account) const {
+  check_directory(directory_);
+  const std::string subject = std::to_string(chain_id) + " " + account;
+  const chain::Hash digest = chain::keccak256({reinterpret_cast<const std::uint8_t*>(subject.data()), subject.size()});
+  const std::string path = directory_ + "/nonces-" + chain::to_hex(chain::BytesView(digest).first(16)).substr(2);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) throw std::runtime_error("the nonce book " + path + " cannot be opened: " + std::strerror(errno));
+  struct stat status {};
+  const bool ours = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+  if (!ours || flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    close(descriptor);
+    if (!ours) throw std::runtime_error("the nonce book " + path + " is not a file of ours");
+    return std::nullopt;
+  }
+  return NonceLease(descriptor);
+}
+
+void NonceBook::remember(const std::string& tx_hash, const Broadcast& broadcast) {
+  const std::lock_guard lock(mutex_);
+  if (broadcasts_.size() >= most_broadcasts) {
+    const auto oldest = std::min_element(broadcasts_.begin(), broadcasts_.end(), [](const auto& a, const auto& b) {
+      return a.second.started < b.second.started;
+    });
+    broadcasts_.erase(oldest);
+  }
+  broadcasts_[tx_hash] = broadcast;
+}
+
+std::optional<Broadcast> NonceBook::broadcast(const std::string& tx_hash) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = broadcasts_.find(tx_hash);
+  if (found == broadcasts_.end()) return std::nullopt;
+  return found->second;
+}
+
+pid_t this_process() {
+  return getpid();
+}
+
+std::uint64_t this_process_started() {
+  return process_started(getpid());
+}
+
+bool writer_lives(const BookEntry& entry) {
+  const std::uint64_t started = process_started(entry.process);
+  return started != 0 && started == entry.process_started;
+}
+
+}  // namespace rpcroute::probe

@@ -1,0 +1,173 @@
+#include "probe/transaction_nonce.hpp"
+
+#include <algorithm>
+
+#include "chain/receipt.hpp"
+
+namespace rpcroute::probe {
+namespace {
+
+constexpr double believed_sec = 60;
+constexpr double forgotten_sec = 3600;
+constexpr rpc::Milliseconds lease_beat{20};
+
+std::optional<std::uint64_t> balance_of(const rpc::Answer& answer) {
+  if (answer.failure) return std::nullopt;
+  try {
+    return chain::read_quantity256_result(answer.result).saturated();
+  } catch (const chain::Misread&) {
+    return std::nullopt;
+  }
+}
+
+bool knows(const rpc::Answer& answer, const std::string& tx_hash) {
+  if (answer.failure) return false;
+  try {
+    return chain::knows_transaction(answer.result, tx_hash);
+  } catch (const chain::Misread&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<std::uint64_t> head) {
+  const double age = unix_now - entry.time;
+  const bool recent = age < believed_sec && age > -believed_sec;
+  const bool same_chain = !head || *head >= entry.head;
+  switch (entry.stage) {
+    case BookStage::prepared:
+      return recent && same_chain && writer_lives(entry);
+    case BookStage::sent:
+      return recent && same_chain;
+    case BookStage::mined:
+      return false;
+  }
+  return false;
+}
+
+std::uint64_t choose_nonce(std::uint64_t pending, const std::map<std::uint64_t, bool>& believed) {
+  std::uint64_t nonce = pending;
+  for (auto at = believed.find(nonce); at != believed.end() && at->second; at = believed.find(nonce)) ++nonce;
+  return nonce;
+}
+
+NonceRequest::NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, std::string account,
+                           std::size_t own, rpc::Milliseconds call_timeout, Then then)
+    : conversation_(exchange),
+      fleet_(fleet),
+      book_(book),
+      account_(std::move(account)),
+      own_(own),
+      call_timeout_(call_timeout),
+      then_(std::move(then)) {}
+
+void NonceRequest::start() {
+  lease();
+}
+
+void NonceRequest::lease() {
+  auto lease = book_.try_lease(fleet_.chain_id().value_or(0), account_);
+  if (!lease) {
+    conversation_.at(conversation_.now() + lease_beat, [this] { this->lease(); });
+    return;
+  }
+  numbering_.lease = std::make_shared<NonceLease>(std::move(*lease));
+  ask();
+}
+
+void NonceRequest::ask() {
+  // A provider that was silent when the scan began is not waited for again, unless it is the one that was drawn.
+  const bool drawn_is_known = fleet_[own_].verified;
+  const std::vector<std::size_t> strangers = drawn_is_known ? std::vector<std::size_t>() : fleet_.unverified();
+  const std::vector<std::size_t> whom = drawn_is_known ? fleet_.verified() : fleet_.all_asked();
+  std::vector<rpc::Call> calls = calls_to(fleet_, strangers, "eth_chainId", "[]", call_timeout_);
+  for (const std::size_t i : whom) {
+    calls.push_back(call_to(fleet_, i, "eth_getTransactionCount", json_strings({account_, "latest"}), call_timeout_));
+    calls.push_back(call_to(fleet_, i, "eth_getTransactionCount", json_strings({account_, "pending"}), call_timeout_));
+    calls.push_back(call_to(fleet_, i, "eth_blockNumber", "[]", call_timeout_));
+    calls.push_back(call_to(fleet_, i, "eth_getBalance", json_strings({account_, "latest"}), call_timeout_));
+  }
+  conversation_.ask_all(std::move(calls), [this, strangers, whom](const std::vector<rpc::Answer>& answers) {
+    const auto first_of_rest = answers.begin() + static_cast<std::ptrdiff_t>(strangers.size());
+    fleet_.hear_chain_ids(strangers, {answers.begin(), first_of_rest});
+    const Endpoint& own = fleet_[own_];
+    if (!own.verified) return refuse(own.excluded ? *own.excluded : *own.silence);
+    hear(whom, {first_of_rest, answers.end()});
+  });
+}
+
+void NonceRequest::refuse(const rpc::Failure& failure) {
+  numbering_.lease.reset();
+  then_(std::nullopt, failure);
+}
+
+void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers) {
+  Heads heads;
+  bool counted = false;
+  rpc::Failure failure{rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}};
+  for (std::size_t k = 0; k < whom.size(); ++k) {
+    if (!fleet_[whom[k]].verified) continue;
+    const rpc::Answer* of_provider = &answers[4 * k];
+    const auto latest = quantity_of(of_provider[0]);
+    const auto pending = quantity_of(of_provider[1]);
+    counted = counted || latest || pending;
+    latest_ = std::max(latest_, latest.value_or(0));
+    pending_ = std::max({pending_, pending.value_or(0), latest.value_or(0)});
+    if (whom[k] == own_ && of_provider[1].failure) failure = *of_provider[1].failure;
+    heads.add(quantity_of(of_provider[2]), whom[k] == own_);
+    const auto balance = balance_of(of_provider[3]);
+    if (balance) numbering_.balance = std::max(numbering_.balance.value_or(0), *balance);
+  }
+  if (!counted) return refuse(failure);
+  numbering_.head = heads.of_all();
+  numbering_.head_of_others = heads.of_others();
+  look_up();
+}
+
+void NonceRequest::look_up() {
+  const std::vector<std::size_t> whom = fleet_.verified();
+  std::vector<BookEntry> doubtful;
+  for (const auto& [nonce, entry] : numbering_.lease->entries()) {
+    if (nonce >= pending_ && !entry.tx_hash.empty()) doubtful.push_back(entry);
+  }
+  std::vector<rpc::Call> calls;
+  for (const BookEntry& entry : doubtful) {
+    for (const std::size_t i : whom) {
+      calls.push_back(call_to(fleet_, i, "eth_getTransactionByHash", json_strings({entry.tx_hash}), call_timeout_));
+    }
+  }
+  conversation_.ask_all(std::move(calls), [this, doubtful, whom](const std::vector<rpc::Answer>& answers) {
+    std::map<std::uint64_t, bool> witnessed;
+    for (std::size_t k = 0; k < answers.size(); ++k) {
+      const BookEntry& entry = doubtful[k / whom.size()];
+      if (knows(answers[k], entry.tx_hash)) witnessed[entry.nonce] = true;
+    }
+    finish(witnessed);
+  });
+}
+
+std::int64_t NonceRequest::unmined_below(std::uint64_t nonce, const std::map<std::uint64_t, bool>& believed) const {
+  auto unmined = static_cast<std::int64_t>(nonce - latest_);
+  for (const auto& [earlier, entry] : numbering_.lease->entries()) {
+    const bool mined = entry.stage == BookStage::mined && believed.at(earlier);
+    if (mined && earlier >= latest_ && earlier < nonce) --unmined;
+  }
+  return unmined;
+}
+
+void NonceRequest::finish(const std::map<std::uint64_t, bool>& witnessed) {
+  const double now = conversation_.unix_now();
+  std::map<std::uint64_t, bool> believed;
+  std::vector<std::uint64_t> forgotten;
+  for (const auto& [nonce, entry] : numbering_.lease->entries()) {
+    believed[nonce] = witnessed.contains(nonce) || is_believed_unseen(entry, now, numbering_.head);
+    if (!believed[nonce] && now - entry.time > forgotten_sec) forgotten.push_back(nonce);
+  }
+  for (const std::uint64_t nonce : forgotten) numbering_.lease->erase(nonce);
+  numbering_.nonce = choose_nonce(pending_, believed);
+  numbering_.overlap = unmined_below(numbering_.nonce, believed);
+  then_(std::move(numbering_), std::nullopt);
+}
+
+}  // namespace rpcroute::probe

@@ -1,0 +1,71 @@
+// Which number the next transaction of an account gets.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probe/transaction_book.hpp"
+#include "probe/transaction_exchange.hpp"
+#include "probe/transaction_fleet.hpp"
+
+namespace rpcroute::probe {
+
+/// A number that is ours to use, with what was learnt while it was found.
+struct Numbering {
+  std::shared_ptr<NonceLease> lease;  ///< held until it is let go
+  std::uint64_t nonce = 0;
+  std::int64_t overlap = 0;                     ///< earlier ones of the account that are not mined
+  std::optional<std::uint64_t> balance;         ///< wei; saturated
+  std::optional<std::uint64_t> head;            ///< corroborated, of all providers
+  std::optional<std::uint64_t> head_of_others;  ///< of all but the drawn one; of that one when it is alone
+};
+
+/// Whether an entry that no provider confirms is believed all the same: a transaction sent within the last minute may
+/// be on its way, and a prepared one may be about to be sent by its living process; but not on a chain that is shorter
+/// now than it was (a development node that began anew). What was mined needs a witness.
+bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<std::uint64_t> head);
+
+/// The first number at or above the network's pending count that is not among the believed ones. Counts that lag are
+/// made up for by the book, and a number whose transaction was lost is filled before those above it.
+std::uint64_t choose_nonce(std::uint64_t pending, const std::map<std::uint64_t, bool>& believed);
+
+/// Finds a number for `account`: waits for the account's lease, asks every verified provider for its counts (the
+/// highest counts), and looks up those in the book that the counts do not cover. Numbers are given for `own`, the drawn
+/// provider; an unverified one is verified at the same time. Continues with why not when nobody answers, or when the
+/// drawn provider is not what it should be.
+class NonceRequest {
+ public:
+  using Then = std::function<void(std::optional<Numbering>, std::optional<rpc::Failure>)>;
+
+  NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, std::string account, std::size_t own,
+               rpc::Milliseconds call_timeout, Then then);
+
+  void start();
+
+ private:
+  void lease();
+  void ask();
+  void refuse(const rpc::Failure& failure);
+  void hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers);
+  void look_up();
+  void finish(const std::map<std::uint64_t, bool>& witnessed);
+  std::int64_t unmined_below(std::uint64_t nonce, const std::map<std::uint64_t, bool>& believed) const;
+
+  Conversation conversation_;
+  Fleet& fleet_;
+  const NonceBook& book_;
+  std::string account_;
+  std::size_t own_;
+  rpc::Milliseconds call_timeout_;
+  Then then_;
+  Numbering numbering_;
+  std::uint64_t latest_ = 0;
+  std::uint64_t pending_ = 0;
+};
+
+}  // namespace rpcroute::probe

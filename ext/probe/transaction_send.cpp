@@ -1,0 +1,253 @@
+// TransactionSend: prepared bytes on their way, whatever happened to the process that prepared them.
+#include <algorithm>
+#include <deque>
+#include <stdexcept>
+
+#include "probe/transaction_delivery.hpp"
+#include "probe/transaction_probe.hpp"
+#include "probe/transaction_reference.hpp"
+
+namespace rpcroute::probe {
+namespace {
+
+constexpr rpc::Milliseconds send_timeout{10'000};
+
+/// How long an unclear answer is looked into before the transaction is left to tx_wait.
+constexpr double patience_sec = 20;
+
+/// What all of a statement's sends share.
+struct SendContext {
+  Exchange& exchange;
+  NonceBook& book;
+  const TransactionFollowPlan& plan;
+};
+
+/// One transaction: known already? → how many before it? → delivery.
+class SendJob {
+ public:
+  SendJob(const SendContext& context, Fleets::Place place, ReadTransaction read, TransactionRecord record,
+          bool timestamp_known)
+      : context_(context),
+        place_(place),
+        read_(std::move(read)),
+        record_(std::move(record)),
+        expires_(timestamp_known ? record_.timestamp + context.plan.timeout_sec : 0),
+        conversation_(context.exchange) {}
+  SendJob(const SendJob&) = delete;
+  SendJob& operator=(const SendJob&) = delete;
+
+  const std::string& account() const { return read_.account; }
+  std::uint64_t nonce() const { return read_.transaction.nonce; }
+  bool finished() const { return finished_; }
+  const TransactionRecord& record() const { return record_; }
+
+  void start() {
+    if (!place_.own) {
+      return postpone({rpc::ErrorClass::config, "", "there is no provider " + record_.provider_id, {}});
+    }
+    search_by_hash(conversation_, fleet(), *record_.tx_hash, *place_.own, context_.plan.call_timeout,
+                   [this](const SearchResult& result) { hear_search(result); });
+  }
+
+ private:
+  Fleet& fleet() const { return *place_.fleet; }
+  const Endpoint& own() const { return fleet()[*place_.own]; }
+
+  void hear_search(const SearchResult& result) {
+    if (result.tx_hash) return finish(TransactionState::pending);  // a process that was killed has sent it
+    if (result.head) record_.submit_head = static_cast<std::int64_t>(*result.head);
+    if (own().excluded) return fail_or_postpone(*own().excluded);
+    if (!own().verified) return postpone(*own().silence);
+    if (read_.transaction.chain_id != fleet().chain_id()) {
+      return fail({rpc::ErrorClass::wrong_chain, "", "it was signed for another chain", {}});
+    }
+    count_earlier();
+  }
+
+  void count_earlier() {
+    auto calls = calls_to(fleet(), fleet().verified(), "eth_getTransactionCount",
+                          json_strings({read_.account, "latest"}), context_.plan.call_timeout);
+    conversation_.ask_all(std::move(calls), [this](const std::vector<rpc::Answer>& answers) {
+      std::uint64_t latest = 0;
+      for (const rpc::Answer& answer : answers) latest = std::max(latest, quantity_of(answer).value_or(0));
+      if (nonce() > latest) record_.overlap = static_cast<std::int64_t>(nonce() - latest);
+      deliver();
+    });
+  }
+
+  void deliver() {
+    delivery_ = std::make_unique<Delivery>(context_.exchange, fleet(), *place_.own, *record_.tx_hash, std::nullopt,
+                                           clock_seconds(context_.plan.poll_ms / 1000), context_.plan.call_timeout,
+                                           [this](const DeliveryOutcome& outcome) { hear_delivery(outcome); });
+    delivery_->start(
+        call_to(fleet(), *place_.own, "eth_sendRawTransaction", json_strings({*record_.raw}), send_timeout));
+    conversation_.at(conversation_.now() + clock_seconds(patience_sec), [this] { delivery_->give_up(); });
+  }
+
+  void hear_delivery(const DeliveryOutcome& outcome) {
+    record_.timestamp = delivery_->timestamp();
+    const rpc::Failure failure{outcome.verdict.error_class, "", outcome.verdict.message, {}};
+    switch (outcome.end) {
+      case DeliveryEnd::accepted:
+        record_.submit_ms = outcome.submit_ms;
+        return accept();
+      case DeliveryEnd::lost:
+        note(failure);
+        return accept();
+      case DeliveryEnd::unsent:
+        return postpone(failure);
+      case DeliveryEnd::refused:
+        return fail(failure);
+    }
+  }
+
+  void accept() {
+    context_.book.remember(*record_.tx_hash, {delivery_->started(), record_.timestamp, record_.submit_ms,
+                                              record_.submit_head, std::nullopt, record_.overlap});
+    if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
+      lease->put({nonce(), BookStage::sent, *record_.tx_hash,
+                  static_cast<std::uint64_t>(record_.submit_head.value_or(0)), conversation_.unix_now(), this_process(),
+                  this_process_started()});
+    }
+    finish(TransactionState::pending);
+  }
+
+  void note(const rpc::Failure& failure) {
+    record_.error_class = failure.error_class;
+    record_.error = failure.message;
+  }
+
+  /// It has not left and may be sent again, unless its time is over.
+  void postpone(const rpc::Failure& failure) {
+    if (expires_ != 0 && conversation_.unix_now() >= expires_) return fail(failure);
+    note(failure);
+    record_.submit_head.reset();
+    finish(TransactionState::prepared);
+  }
+
+  void fail_or_postpone(const rpc::Failure& failure) {
+    failure.error_class == rpc::ErrorClass::config ? postpone(failure) : fail(failure);
+  }
+
+  void fail(const rpc::Failure& failure) {
+    note(failure);
+    if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
+      const auto found = lease->entries().find(nonce());
+      const bool ours = found != lease->entries().end() && found->second.tx_hash == record_.tx_hash;
+      if (ours) lease->erase(nonce());
+    }
+    record_.raw.reset();
+    finish(TransactionState::rejected);
+  }
+
+  void finish(TransactionState state) {
+    record_.state = state;
+    finished_ = true;
+    conversation_.withdraw();
+  }
+
+  SendContext context_;
+  Fleets::Place place_;
+  ReadTransaction read_;
+  TransactionRecord record_;
+  double expires_;
+  Conversation conversation_;
+  std::unique_ptr<Delivery> delivery_;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+class TransactionSend::Impl {
+ public:
+  Impl(Transport& transport, std::vector<TransactionReference> transactions,
+       const std::vector<rpc::Provider>& providers, TransactionFollowPlan plan, const std::string& region,
+       rpc::Interrupt interrupt, NonceBook& book)
+      : plan_(plan),
+        interrupt_(std::move(interrupt)),
+        exchange_(transport),
+        conversation_(exchange_),
+        fleets_(providers) {
+    check(plan_);
+    for (const TransactionReference& reference : transactions) {
+      ReadTransaction read = read_reference(reference);
+      const Fleets::Place place = fleets_.find(reference.provider_id, read.transaction.chain_id);
+      TransactionRecord record = record_for(reference, read, place, region, exchange_.unix_now());
+      jobs_.push_back(std::make_unique<SendJob>(SendContext{exchange_, book, plan_}, place, std::move(read),
+                                                std::move(record), reference.timestamp.has_value()));
+    }
+    std::stable_sort(jobs_.begin(), jobs_.end(), [](const auto& a, const auto& b) { return a->nonce() < b->nonce(); });
+  }
+
+  std::optional<TransactionRecord> next() {
+    if (jobs_.empty()) return std::nullopt;
+    if (!verified_) verify();
+    while (true) {
+      start_jobs();
+      if (auto record = take_finished()) return record;
+      if (jobs_.empty()) return std::nullopt;
+      exchange_.step(interrupt_);
+    }
+  }
+
+ private:
+  void verify() {
+    std::size_t missing = 0;
+    for (Fleet* fleet : fleets_.all()) {
+      ++missing;
+      const auto whom = fleet->all_asked();
+      conversation_.ask_all(calls_to(*fleet, whom, "eth_chainId", "[]", plan_.call_timeout),
+                            [&missing, fleet, whom](const std::vector<rpc::Answer>& answers) {
+                              fleet->hear_chain_ids(whom, answers);
+                              --missing;
+                            });
+    }
+    while (missing > 0) exchange_.step(interrupt_);
+    verified_ = true;
+  }
+
+  /// One at a time for each account, in the order of their numbers.
+  void start_jobs() {
+    std::vector<std::string> busy;
+    for (const auto& job : jobs_) {
+      const bool waits = std::find(busy.begin(), busy.end(), job->account()) != busy.end();
+      if (waits) continue;
+      busy.push_back(job->account());
+      if (std::find(started_.begin(), started_.end(), job.get()) != started_.end()) continue;
+      started_.push_back(job.get());
+      job->start();
+    }
+  }
+
+  std::optional<TransactionRecord> take_finished() {
+    const auto done = std::find_if(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->finished(); });
+    if (done == jobs_.end()) return std::nullopt;
+    TransactionRecord record = (*done)->record();
+    std::erase(started_, done->get());
+    jobs_.erase(done);
+    return record;
+  }
+
+  TransactionFollowPlan plan_;
+  rpc::Interrupt interrupt_;
+  Exchange exchange_;
+  Conversation conversation_;
+  Fleets fleets_;
+  bool verified_ = false;
+  std::vector<std::unique_ptr<SendJob>> jobs_;  ///< those that are not finished
+  std::vector<const SendJob*> started_;
+};
+
+TransactionSend::TransactionSend(Transport& transport, std::vector<TransactionReference> transactions,
+                                 std::vector<rpc::Provider> providers, TransactionFollowPlan plan, std::string region,
+                                 rpc::Interrupt interrupt, NonceBook& book)
+    : impl_(std::make_unique<Impl>(transport, std::move(transactions), providers, plan, region, std::move(interrupt),
+                                   book)) {}
+
+TransactionSend::~TransactionSend() = default;
+
+std::optional<TransactionRecord> TransactionSend::next() {
+  return impl_->next();
+}
+
+}  // namespace rpcroute::probe

@@ -1,0 +1,226 @@
+// asof_join(left_source, right_source, by, time [, tolerance [, match [, columns]]]): two histories aligned, row by
+// row.
+#include <rapidjson/document.h>
+
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "align/asof.hpp"
+#include "functions/asof_source.hpp"
+#include "sqlite/value_column.hpp"
+#include "tables/tables.hpp"
+
+namespace rpcroute::tables {
+namespace {
+
+using functions::AsofSource;
+using sqlite::Column;
+
+constexpr std::size_t kMostColumns = 8;
+constexpr int kFirstColumn = 3;  // c1
+constexpr std::array kArguments{"left_source", "right_source", "by", "time", "tolerance", "match", "columns"};
+
+/// A column name on either side.
+struct NamePair {
+  std::string left;
+  std::string right;
+
+  /// Reads 'name' or 'left_name=right_name'.
+  static NamePair parse(const std::string& text) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) return {text, text};
+    return {trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1))};
+  }
+
+ private:
+  static std::string trimmed(const std::string& text) {
+    const auto begin = text.find_first_not_of(' ');
+    if (begin == std::string::npos) return {};
+    return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+  }
+};
+
+std::vector<std::string> parse_columns(const std::string& json) {
+  rapidjson::Document document;
+  document.Parse<rapidjson::kParseIterativeFlag>(json);
+  bool valid = !document.HasParseError() && document.IsArray() && document.Size() <= kMostColumns;
+  std::vector<std::string> names;
+  for (rapidjson::SizeType i = 0; valid && i < document.Size(); ++i) {
+    valid = document[i].IsString();
+    if (valid) names.emplace_back(document[i].GetString(), document[i].GetStringLength());
+  }
+  if (!valid) throw sqlite::Error("columns must be a JSON array of up to 8 column names, got '" + json + "'");
+  return names;
+}
+
+struct Request {
+  std::string left_source;
+  std::string right_source;
+  std::optional<NamePair> by;
+  NamePair time;
+  align::Tolerance tolerance;
+  align::Match match = align::Match::before;
+  std::vector<std::string> columns;
+
+  explicit Request(const sqlite::Constraints& constraints)
+      : left_source(required(constraints, "left_source")),
+        right_source(required(constraints, "right_source")),
+        time(NamePair::parse(required(constraints, "time"))) {
+    const auto* key = constraints.argument("by");
+    if (key == nullptr) throw sqlite::Error("by is missing; by = NULL matches by time alone");
+    if (!key->view().is_null()) by = NamePair::parse(required(constraints, "by"));
+    if (const auto* given = constraints.argument("tolerance")) tolerance = functions::tolerance_argument(given->view());
+    if (const auto* given = constraints.argument("match")) match = functions::match_argument(given->view());
+    if (const auto json = constraints.text("columns")) columns = parse_columns(*json);
+  }
+
+  std::optional<std::string> left_by() const { return by ? std::optional(by->left) : std::nullopt; }
+  std::optional<std::string> right_by() const { return by ? std::optional(by->right) : std::nullopt; }
+
+ private:
+  static std::string required(const sqlite::Constraints& constraints, const char* name) {
+    if (auto text = constraints.text(name)) return *text;
+    throw sqlite::Error(std::string(name) + " is missing: asof_join(left_source, right_source, by, time)");
+  }
+};
+
+/// The right side: sorted for look-up, with the values asked for.
+class RightSide {
+ public:
+  RightSide(sqlite::Connection& connection, const Request& request) : columns_(request.columns.size()) {
+    const AsofSource source(connection, request.right_source);
+    AsofSource::Reader rows(source, request.right_by(), request.time.right, request.columns);
+    align::AsofIndex::Builder builder(!columns_.empty());
+    while (rows.step()) {
+      const auto key = rows.key();
+      const auto time = rows.time();
+      if (!key || !time) continue;
+      builder.add(*key, *time, rows.rowid());
+      for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].add(rows.value(i));
+    }
+    index_ = std::move(builder).build();
+  }
+
+  const align::AsofIndex& index() const { return index_; }
+
+  void show(std::size_t column, std::size_t position, sqlite::Result result) const {
+    if (column < columns_.size()) columns_[column].show(index_.ordinal(position), result);
+  }
+
+ private:
+  align::AsofIndex index_;
+  std::vector<sqlite::ValueColumn> columns_;  ///< in the order the rows were read
+};
+
+/// The whole answer, made once for each execution and arguments.
+class Alignment {
+ public:
+  Alignment(sqlite::Connection& connection, const Request& request) : right_(connection, request) {
+    const AsofSource source(connection, request.left_source);
+    AsofSource::Reader rows(source, request.left_by(), request.time.left);
+    while (rows.step()) {
+      const auto key = rows.key();
+      const auto time = rows.time();
+      std::optional<std::size_t> match;
+      if (key && time) match = right_.index().find({*key, *time, request.match, request.tolerance});
+      left_rowids_.push_back(rows.rowid());
+      left_times_.add(time.value_or(0));
+      matches_.push_back(match ? static_cast<std::uint32_t>(*match) : kUnmatched);
+      const std::int64_t rowid = connection.next_rowid();
+      if (left_rowids_.size() == 1) first_rowid_ = rowid;
+    }
+  }
+
+  std::size_t size() const { return left_rowids_.size(); }
+  std::int64_t rowid(std::size_t row) const { return first_rowid_ + static_cast<std::int64_t>(row); }
+
+  void show(std::size_t row, int column, sqlite::Result result) const {
+    if (column == 0) return result.set(left_rowids_[row]);
+    if (matches_[row] == kUnmatched) return result.set_null();
+    if (column == 1) return result.set(right_.index().rowid(matches_[row]));
+    if (column == 2) {
+      const align::Time gap = align::difference(left_times_[row], right_.index().time(matches_[row]));
+      return std::visit([&](auto value) { result.set(value); }, gap);
+    }
+    right_.show(static_cast<std::size_t>(column - kFirstColumn), matches_[row], result);
+  }
+
+ private:
+  static constexpr std::uint32_t kUnmatched = std::numeric_limits<std::uint32_t>::max();
+
+  RightSide right_;
+  std::vector<std::int64_t> left_rowids_;
+  align::TimeColumn left_times_;  ///< 0 where NULL
+  std::vector<std::uint32_t> matches_;
+  std::int64_t first_rowid_ = 0;
+};
+
+class AlignmentScan : public sqlite::Scan {
+ public:
+  explicit AlignmentScan(std::shared_ptr<const Alignment> alignment) : alignment_(std::move(alignment)) {}
+  bool at_end() const override { return row_ >= alignment_->size(); }
+  void next() override { ++row_; }
+  void column(int index, sqlite::Result result) const override { alignment_->show(row_, index, result); }
+  std::int64_t rowid() const override { return alignment_->rowid(row_); }
+
+ private:
+  std::shared_ptr<const Alignment> alignment_;
+  std::size_t row_ = 0;
+};
+
+class AsofJoin : public sqlite::Table {
+ public:
+  const char* name() const override { return "asof_join"; }
+  sqlite::Reach reach() const override { return sqlite::Reach::pure; }
+  sqlite::Doc doc() const override {
+    return {"asof_join(left_source, right_source, by, time [, tolerance [, match [, columns]]])",
+            "One row for each row of left_source with the row of right_source that the function asof_join() would "
+            "find for it. by and time may be 'left_name=right_name'; by = NULL: no key. Reads both sides before its "
+            "first row.",
+            "SELECT left_rowid, gap, c1 FROM asof_join('tx_outcomes', 'rpc_metrics', 'provider_id', 'timestamp', 900, "
+            "'<', '[\"latency_ms\"]')"};
+  }
+  const std::vector<Column>& columns() const override {
+    static const std::vector<Column> columns{
+        {"left_rowid", "INTEGER", Column::Role::plain, "the row of left_source"},
+        {"right_rowid", "INTEGER", Column::Role::plain, "the row of right_source; NULL when unmatched"},
+        {"gap", "", Column::Role::plain, "left time - right time; NULL when unmatched"},
+        {"c1", "", Column::Role::plain, "the value of the first of columns; NULL when unmatched"},
+        {"c2", "", Column::Role::plain, "of the second"},
+        {"c3", "", Column::Role::plain, "of the third"},
+        {"c4", "", Column::Role::plain, "of the fourth"},
+        {"c5", "", Column::Role::plain, "of the fifth"},
+        {"c6", "", Column::Role::plain, "of the sixth"},
+        {"c7", "", Column::Role::plain, "of the seventh"},
+        {"c8", "", Column::Role::plain, "of the eighth"},
+        {kArguments[0], "", Column::Role::argument, "table or view, may be schema-qualified or quoted"},
+        {kArguments[1], "", Column::Role::argument, "table or view, may be schema-qualified or quoted"},
+        {kArguments[2], "", Column::Role::argument, "key column, or 'left_name=right_name'; NULL for no key"},
+        {kArguments[3], "", Column::Role::argument, "time column, or 'left_name=right_name'"},
+        {kArguments[4], "", Column::Role::argument, "largest gap, inclusive; NULL or absent for no limit"},
+        {kArguments[5], "", Column::Role::argument, "'<' (default), '<=', '>', '>=' or 'nearest'"},
+        {kArguments[6], "", Column::Role::argument, "JSON array of up to 8 columns of right_source, for c1, c2, …"}};
+    return columns;
+  }
+  std::unique_ptr<sqlite::Scan> open(sqlite::Connection& connection, sqlite::Execution& execution,
+                                     const sqlite::Constraints& constraints) const override {
+    using Memo = std::shared_ptr<const Alignment>;
+    const auto memo = execution.memo<Memo>(constraints.fingerprint({kArguments.begin(), kArguments.end()}));
+    if (*memo == nullptr) *memo = std::make_shared<const Alignment>(connection, Request(constraints));
+    return std::make_unique<AlignmentScan>(*memo);
+  }
+};
+
+}  // namespace
+
+const sqlite::Table& asof_join() {
+  static const AsofJoin table;
+  return table;
+}
+
+}  // namespace rpcroute::tables
