@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "chain/height.hpp"
+#include "rpc/websocket.hpp"
 
 namespace rpcroute::probe {
 namespace {
@@ -54,8 +55,7 @@ void fail(Observation& observation, Failure failure) {
   if (observation.timestamp == 0) observation.timestamp = unix_now();
 }
 
-void read_height(rpc::ChainKind kind, std::string_view result, Observation& observation) {
-  const chain::Height height = chain::height_of(kind, observation.method, result);
+void read_height(const chain::Height& height, Observation& observation) {
   if (height.malformed) {
     fail(observation, {ErrorClass::malformed, "result", height.problem, std::nullopt});
   } else {
@@ -75,7 +75,23 @@ void record(rpc::Answer answer, Poll& poll) {
   if (answer.failure) {
     fail(observation, std::move(*answer.failure));
   } else {
-    read_height(poll.provider->kind, answer.result, observation);
+    read_height(chain::height_of(poll.provider->kind, observation.method, answer.result), observation);
+  }
+}
+
+void record(rpc::HeadAnswer answer, Poll& poll) {
+  Observation& observation = poll.observation;
+  observation.timestamp = answer.timestamp;
+  observation.latency_ms = answer.latency_ms;
+  observation.setup_ms = answer.latency_ms ? answer.setup_ms : std::nullopt;
+  observation.total_ms = answer.total_ms;
+  observation.first_message_ms = answer.first_message_ms;
+  observation.http_status = answer.http_status;
+  observation.response_bytes = answer.response_bytes;
+  if (answer.failure) {
+    fail(observation, std::move(*answer.failure));
+  } else {
+    read_height(chain::height_of_head(poll.provider->kind, answer.head), observation);
   }
 }
 
@@ -86,52 +102,53 @@ void record_deadline(const Round& round, Poll& poll) {
 }
 
 /// A round under way: the polls, and which call answers which.
-class Rounds {
+class Polling {
  public:
-  Rounds(RpcClient& client, const Round& round, const rpc::Interrupt& interrupt)
+  Polling(RpcClient& client, const Round& round, const rpc::Interrupt& interrupt)
       : client_(client),
         round_(round),
         interrupt_(interrupt),
         until_(round.deadline ? Clock::now() + *round.deadline : Clock::time_point::max()) {}
 
-  ~Rounds() {
+  ~Polling() {
     for (const RpcClient::Ticket ticket : tickets_) client_.cancel(ticket);
   }
 
-  Rounds(const Rounds&) = delete;
-  Rounds& operator=(const Rounds&) = delete;
+  Polling(const Polling&) = delete;
+  Polling& operator=(const Polling&) = delete;
 
   /// Asks them all at once.
   void run(std::span<Poll> polls) {
-    std::unordered_map<RpcClient::Ticket, Poll*> asked;
+    std::vector<Poll*> streams;
+    std::unordered_map<RpcClient::Ticket, Poll*> calls;
     for (Poll& poll : polls) {
       if (!is_askable(poll)) continue;
-      if (Clock::now() >= until_) {
-        record_deadline(round_, poll);
-        continue;
+      if (poll.observation.method == websocket_method) {
+        streams.push_back(&poll);
+      } else {
+        tickets_.push_back(client_.submit(call(poll)));
+        calls.emplace(tickets_.back(), &poll);
       }
-      tickets_.push_back(client_.submit(call(poll)));
-      asked.emplace(tickets_.back(), &poll);
     }
-    for (auto& [ticket, answer] : client_.collect(tickets_, until_, interrupt_)) {
-      record(std::move(answer), *asked.at(ticket));
-      asked.erase(ticket);
-    }
-    for (const auto& [ticket, poll] : asked) {
-      client_.cancel(ticket);
-      record_deadline(round_, *poll);
-    }
-    tickets_.clear();
+    std::optional<rpc::HeadWatch> watch;
+    if (!streams.empty()) watch.emplace(head_requests(streams), client_.environment());
+    collect(calls);
+    if (watch) collect(*watch, streams);
   }
 
  private:
+  /// False when there is nothing to ask, and the reason is recorded.
   bool is_askable(Poll& poll) const {
     const rpc::Provider& provider = *poll.provider;
     const std::string& method = poll.observation.method;
-    if (!provider.config_error.empty() || chain::is_read_method(provider.kind, method)) return true;
-    const std::string kind = provider.kind == rpc::ChainKind::evm ? "evm" : "solana";
-    fail(poll.observation, {ErrorClass::config, "unsupported",
-                            "method " + method + " is not among the read methods of " + kind, std::nullopt});
+    if (provider.config_error.empty() && method != websocket_method && !chain::is_read_method(provider.kind, method)) {
+      const std::string kind = provider.kind == rpc::ChainKind::evm ? "evm" : "solana";
+      fail(poll.observation, {ErrorClass::config, "unsupported",
+                              "method " + method + " is not among the read methods of " + kind, std::nullopt});
+      return false;
+    }
+    if (Clock::now() < until_) return true;
+    record_deadline(round_, poll);
     return false;
   }
 
@@ -147,6 +164,43 @@ class Rounds {
     return call;
   }
 
+  std::vector<rpc::HeadRequest> head_requests(const std::vector<Poll*>& polls) const {
+    std::vector<rpc::HeadRequest> requests;
+    for (const Poll* poll : polls) {
+      const chain::HeadSubscription subscription = chain::head_subscription(poll->provider->kind);
+      rpc::HeadRequest& request = requests.emplace_back();
+      request.provider = *poll->provider;
+      request.method = subscription.method;
+      request.params = subscription.params;
+      request.timeout = round_.ws_timeout;
+      request.max_message_bytes = round_.max_response_bytes;
+    }
+    return requests;
+  }
+
+  void collect(std::unordered_map<RpcClient::Ticket, Poll*>& calls) {
+    for (auto& [ticket, answer] : client_.collect(tickets_, until_, interrupt_)) {
+      record(std::move(answer), *calls.at(ticket));
+      calls.erase(ticket);
+    }
+    for (const auto& [ticket, poll] : calls) {
+      client_.cancel(ticket);
+      record_deadline(round_, *poll);
+    }
+    tickets_.clear();
+  }
+
+  void collect(rpc::HeadWatch& watch, const std::vector<Poll*>& polls) {
+    auto answers = watch.wait(until_, interrupt_);
+    for (std::size_t i = 0; i < polls.size(); ++i) {
+      if (answers[i]) {
+        record(std::move(*answers[i]), *polls[i]);
+      } else {
+        record_deadline(round_, *polls[i]);
+      }
+    }
+  }
+
   RpcClient& client_;
   const Round& round_;
   const rpc::Interrupt& interrupt_;
@@ -160,11 +214,11 @@ std::vector<Observation> observe(RpcClient& client, std::span<const rpc::Provide
                                  std::span<const std::string> methods, const Round& round,
                                  const rpc::Interrupt& interrupt) {
   std::vector<Poll> polls = plan(providers, methods, round);
-  Rounds rounds(client, round, interrupt);
+  Polling polling(client, round, interrupt);
   if (round.mode == Mode::parallel) {
-    rounds.run(polls);
+    polling.run(polls);
   } else {
-    for (Poll& poll : polls) rounds.run({&poll, 1});
+    for (Poll& poll : polls) polling.run({&poll, 1});
   }
   std::vector<Observation> observations;
   observations.reserve(polls.size());

@@ -88,6 +88,8 @@ class RpcClient::Impl {
 
   std::size_t outstanding() const { return http_.outstanding() + unasked_.size(); }
 
+  const Environment& environment() const { return environment_; }
+
  private:
   struct Sent {
     HttpClient::Ticket transfer;
@@ -144,6 +146,10 @@ void RpcClient::cancel_all() {
 
 std::size_t RpcClient::outstanding() const {
   return impl_->outstanding();
+}
+
+const Environment& RpcClient::environment() const {
+  return impl_->environment();
 }
 
 }  // namespace rpcroute::rpc

@@ -78,6 +78,8 @@ class RpcClient {
 
   std::size_t outstanding() const;
 
+  const Environment& environment() const;
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 8> framing_headers = {
 
 std::string url_part(const CurlUrl& url, CURLUPart part) {
   char* text = nullptr;
-  if (curl_url_get(url.get(), part, &text, 0) != CURLUE_OK) return {};
+  if (curl_url_get(url.get(), part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
   std::string result(text);
   curl_free(text);
   return result;
@@ -83,6 +83,15 @@ void add_filled_secrets(const Expansion& expansion, Secrets& secrets) {
   for (const auto& span : expansion.filled) secrets.add(expansion.text.substr(span.begin, span.end - span.begin));
 }
 
+void read_parts(const CurlUrl& url, Endpoint& endpoint) {
+  endpoint.secure = url_part(url, CURLUPART_SCHEME) == "https";
+  endpoint.host = url_part(url, CURLUPART_HOST);
+  if (endpoint.host.starts_with('[')) endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
+  endpoint.port = url_part(url, CURLUPART_PORT);
+  const std::string query = url_part(url, CURLUPART_QUERY);
+  endpoint.target = url_part(url, CURLUPART_PATH) + (query.empty() ? "" : "?" + query);
+}
+
 /// `scheme://host:port/…`, without the host where a variable had a part in it.
 std::string shown_url(const Expansion& expansion, std::string_view scheme) {
   const std::string_view url = expansion.text;
@@ -101,7 +110,9 @@ void resolve_url(std::string_view text, Transport transport, const Environment& 
   check_characters(expansion.text);
   const std::string scheme = scheme_of(expansion.text);
   check_scheme(scheme, transport);
-  add_url_secrets(parsed(expansion.text, scheme), endpoint.secrets);
+  const CurlUrl url = parsed(expansion.text, scheme);
+  add_url_secrets(url, endpoint.secrets);
+  read_parts(url, endpoint);
   endpoint.url = expansion.text;
   endpoint.shown = shown_url(expansion, scheme);
 }

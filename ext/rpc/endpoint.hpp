@@ -28,6 +28,10 @@ enum class Transport { http, websocket };
 /// An expanded, checked URL with its header lines. Never shown; `shown` is.
 struct Endpoint {
   std::string url;
+  bool secure = false;               ///< https or wss
+  std::string host;                  ///< without the brackets of an IPv6 address
+  std::string port;                  ///< decimal, the scheme's default when the URL has none
+  std::string target;                ///< path and query
   std::vector<std::string> headers;  ///< "Name: value"
   std::string shown;                 ///< `scheme://host/…`, or `scheme://…` where the host came from a variable
   Secrets secrets;

@@ -1,0 +1,139 @@
+#include "rpc/websocket.hpp"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <condition_variable>
+#include <csignal>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "rpc/head_session.hpp"
+
+namespace rpcroute::rpc {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Starts a thread that receives no signals: Ctrl-C and the like are the host's, on its own threads.
+template <class Work>
+std::thread quiet_thread(Work work) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread thread(std::move(work));
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+}
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+class HeadWatch::Impl {
+ public:
+  Impl(std::vector<HeadRequest> requests, const Environment& environment)
+      : io_(std::make_shared<asio::io_context>(1)), tls_(asio::ssl::context::tls_client), answers_(requests.size()) {
+    for (std::size_t i = 0; i < requests.size(); ++i) prepare(std::move(requests[i]), i, environment);
+    if (sessions_.empty()) return;
+    thread_ = quiet_thread([this] { run(); });
+  }
+
+  ~Impl() {
+    asio::post(*io_, [this] {
+      for (const auto& session : sessions_) session->abandon();
+    });
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  std::vector<std::optional<HeadAnswer>> wait(Clock::time_point until, const Interrupt& interrupt) {
+    std::unique_lock lock(mutex_);
+    while (unanswered_ > 0 && !broken_ && Clock::now() < until) {
+      answered_.wait_until(lock, std::min(until, Clock::now() + wait_slice));
+      lock.unlock();
+      if (interrupt && interrupt()) throw Interrupted{};
+      lock.lock();
+    }
+    if (broken_) std::rethrow_exception(broken_);
+    return answers_;
+  }
+
+ private:
+  void prepare(HeadRequest request, std::size_t index, const Environment& environment) {
+    auto endpoint = resolve_endpoint(request.provider, Transport::websocket, environment);
+    if (auto* failure = std::get_if<Failure>(&endpoint)) {
+      HeadAnswer& answer = answers_[index].emplace();
+      answer.timestamp = unix_now();
+      answer.failure = std::move(*failure);
+      return;
+    }
+    if (std::get<Endpoint>(endpoint).secure && !trusting_) trust(certificate_authorities(environment));
+    ++unanswered_;
+    sessions_.push_back(make_head_session(io_, tls_, std::move(request), std::get<Endpoint>(std::move(endpoint)),
+                                          [this, index](HeadAnswer answer) { file(index, std::move(answer)); }));
+  }
+
+  /// Once, and only for wss: reading the system's authorities takes tens of milliseconds.
+  void trust(const std::string& authorities) {
+    boost::system::error_code ignored;  // without authorities no certificate is accepted, which the rows will say
+    if (authorities.empty()) {
+      tls_.set_default_verify_paths(ignored);
+    } else {
+      tls_.load_verify_file(authorities, ignored);
+    }
+    trusting_ = true;
+  }
+
+  void run() {
+    try {
+      for (const auto& session : sessions_) session->start();
+      io_->run();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      broken_ = std::current_exception();
+      answered_.notify_all();
+    }
+  }
+
+  void file(std::size_t index, HeadAnswer answer) {
+    const std::lock_guard lock(mutex_);
+    answers_[index] = std::move(answer);
+    if (--unanswered_ == 0) answered_.notify_all();
+  }
+
+  std::shared_ptr<asio::io_context> io_;  // shared with resolver threads that may outlive us
+  asio::ssl::context tls_;
+  bool trusting_ = false;
+  std::vector<std::shared_ptr<HeadSession>> sessions_;
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  std::vector<std::optional<HeadAnswer>> answers_;
+  std::size_t unanswered_ = 0;
+  std::exception_ptr broken_;
+  std::thread thread_;
+};
+
+HeadWatch::HeadWatch(std::vector<HeadRequest> requests, const Environment& environment)
+    : impl_(std::make_unique<Impl>(std::move(requests), environment)) {}
+
+HeadWatch::~HeadWatch() = default;
+
+std::vector<std::optional<HeadAnswer>> HeadWatch::wait(Clock::time_point until, const Interrupt& interrupt) {
+  return impl_->wait(until, interrupt);
+}
+
+}  // namespace rpcroute::rpc
