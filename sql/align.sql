@@ -45,8 +45,8 @@ INSERT INTO refusal SELECT 'transactions' WHERE NOT EXISTS (SELECT 1 FROM main.t
 -- observations. Among equal times the later row wins, here as in asof_join. A height of 0 is a node that knows nothing.
 DROP TABLE IF EXISTS temp.observed;
 CREATE TEMP TABLE observed (
-  place INTEGER PRIMARY KEY, metric_id, cycle_id, timestamp, path, chain, operator, ok, latency_ms, block_number,
-  head_max_ahead);
+  place INTEGER PRIMARY KEY, metric_id INTEGER, cycle_id INTEGER, timestamp REAL, path TEXT, chain TEXT, operator TEXT,
+  ok INTEGER, latency_ms REAL, block_number INTEGER, head_max_ahead INTEGER);
 INSERT INTO observed (metric_id, cycle_id, timestamp, path, chain, operator, ok, latency_ms, block_number, head_max_ahead)
 SELECT metric_id, cycle_id, timestamp, path, coalesce(chain, ''), operator, ok, latency_ms, nullif(block_number, 0),
        head_max_ahead
@@ -54,14 +54,15 @@ SELECT metric_id, cycle_id, timestamp, path, coalesce(chain, ''), operator, ok, 
  ORDER BY path, timestamp, metric_id;
 
 DROP TABLE IF EXISTS temp.path_start;
-CREATE TEMP TABLE path_start (path TEXT PRIMARY KEY, place) WITHOUT ROWID;
+CREATE TEMP TABLE path_start (path TEXT PRIMARY KEY, place INTEGER) WITHOUT ROWID;
 INSERT INTO path_start SELECT path, min(place) FROM observed GROUP BY path;
 
 -- The head as each round saw it, and when its last answer was in. Observations without a round are looked up by time.
 DROP TABLE IF EXISTS temp.round;
 CREATE INDEX temp.observed_round ON observed (cycle_id, chain) WHERE cycle_id IS NOT NULL;
 CREATE INDEX temp.observed_time ON observed (chain, timestamp) WHERE cycle_id IS NULL;
-CREATE TEMP TABLE round (cycle_id, chain, ended, head, PRIMARY KEY (cycle_id, chain)) WITHOUT ROWID;
+CREATE TEMP TABLE round (
+  cycle_id INTEGER, chain TEXT, ended REAL, head INTEGER, PRIMARY KEY (cycle_id, chain)) WITHOUT ROWID;
 INSERT INTO round
 SELECT cycle_id, chain, max(timestamp), chain_head(block_number, head_max_ahead, operator)
   FROM observed
@@ -71,7 +72,8 @@ SELECT cycle_id, chain, max(timestamp), chain_head(block_number, head_max_ahead,
 -- The transactions, each with the reason that rules it out before any observation is looked at.
 DROP TABLE IF EXISTS temp.tx;
 CREATE TEMP TABLE tx (
-  tx_id INTEGER PRIMARY KEY, timestamp, provider_id, chain, region, duration_sec, censored, propensity, reason);
+  tx_id INTEGER PRIMARY KEY, timestamp REAL, provider_id TEXT, chain TEXT, region TEXT, duration_sec REAL,
+  censored INTEGER, propensity REAL, reason TEXT);
 INSERT INTO tx
 SELECT t.tx_id, t.timestamp, t.provider_id, coalesce(t.chain, p.chain, ''), t.region, t.duration_sec,
        t.state = 'timeout', t.propensity,
@@ -104,8 +106,8 @@ SELECT w.tx_id, w.timestamp, w.provider_id,
 -- behind the head of the head_window_sec before the broadcast.
 DROP TABLE IF EXISTS temp.state;
 CREATE TEMP TABLE state (
-  tx_id, provider_id, place, metric_id, path, ok, latency_ms, implausible, block_lag,
-  PRIMARY KEY (tx_id, provider_id)) WITHOUT ROWID;
+  tx_id INTEGER, provider_id TEXT, place INTEGER, metric_id INTEGER, path TEXT, ok INTEGER, latency_ms REAL,
+  implausible INTEGER, block_lag INTEGER, PRIMARY KEY (tx_id, provider_id)) WITHOUT ROWID;
 WITH headed AS (
   SELECT k.tx_id, k.provider_id, k.place, o.metric_id, o.path, o.ok, o.latency_ms, o.block_number, o.head_max_ahead,
          CASE WHEN o.cycle_id IS NULL THEN
@@ -123,34 +125,6 @@ SELECT tx_id, provider_id, place, metric_id, path, ok, latency_ms, block_number 
        block_lag(block_number, head, head_max_ahead)
   FROM headed;
 
--- What the path's last up to five answers say, the matched one included. The lag of an earlier one is that of its own
--- round, or of the head_window_sec up to it; where that is unknown it does not enter the mean.
-DROP TABLE IF EXISTS temp.feature;
-CREATE TEMP TABLE feature (
-  tx_id, provider_id, metric_id, latency_ms, block_lag, rolling_latency_5, mean_lag_5,
-  PRIMARY KEY (tx_id, provider_id)) WITHOUT ROWID;
-WITH answer AS (
-  SELECT a.tx_id, a.provider_id, a.metric_id, a.latency_ms, a.block_lag, o.latency_ms AS each_latency,
-         CASE WHEN o.place = a.place THEN a.block_lag
-              WHEN o.cycle_id IS NOT NULL THEN block_lag(o.block_number, r.head, o.head_max_ahead)
-              ELSE block_lag(o.block_number,
-                             (SELECT chain_head(w.block_number, w.head_max_ahead, w.operator) FROM observed w
-                               WHERE w.cycle_id IS NULL AND w.chain = o.chain
-                                 AND w.timestamp BETWEEN o.timestamp - s.head_window_sec AND o.timestamp),
-                             o.head_max_ahead) END AS each_lag
-    FROM setting s CROSS JOIN state a CROSS JOIN path_start f ON f.path = a.path
-    CROSS JOIN observed o ON o.place IN (
-         SELECT h.place FROM observed h
-          WHERE h.place BETWEEN f.place AND a.place
-            AND h.ok = 1 AND h.latency_ms IS NOT NULL AND h.block_number IS NOT NULL
-          ORDER BY h.place DESC LIMIT 5)
-    LEFT JOIN round r ON r.cycle_id = o.cycle_id AND r.chain = o.chain
-   WHERE a.ok = 1 AND a.latency_ms IS NOT NULL AND a.block_lag IS NOT NULL)
-INSERT INTO feature
-SELECT tx_id, provider_id, metric_id, latency_ms, block_lag, avg(each_latency), avg(each_lag)
-  FROM answer
- GROUP BY tx_id, provider_id;
-
 -- The verdict on each transaction.
 UPDATE tx SET reason = (
   SELECT CASE WHEN a.place IS NULL THEN 'no_observation_in_window'
@@ -164,7 +138,7 @@ UPDATE tx SET reason = (
 
 -- The split by time: the oldest train, the newest test; those that share the boundary's timestamp all test.
 DROP TABLE IF EXISTS temp.split;
-CREATE TEMP TABLE split (tx_id INTEGER PRIMARY KEY, split);
+CREATE TEMP TABLE split (tx_id INTEGER PRIMARY KEY, split TEXT);
 WITH numbered AS (
        SELECT tx_id, timestamp, row_number() OVER (ORDER BY timestamp, tx_id) AS n FROM tx WHERE reason = 'matched'),
      train AS (
@@ -179,12 +153,44 @@ SELECT tx_id,
 
 -- A provider's usual duration, as far as training may know.
 DROP TABLE IF EXISTS temp.usual;
-CREATE TEMP TABLE usual (provider_id PRIMARY KEY, provider_mean_sec) WITHOUT ROWID;
+CREATE TEMP TABLE usual (provider_id TEXT PRIMARY KEY, provider_mean_sec REAL) WITHOUT ROWID;
 INSERT INTO usual
 SELECT t.provider_id, avg(t.duration_sec)
   FROM tx t JOIN split p ON p.tx_id = t.tx_id
  WHERE p.split = 'train'
  GROUP BY t.provider_id;
+
+-- What the path's last up to five answers say, the matched one included: for the matched transactions, and for whatever
+-- a policy could have chosen instead at the test ones. The lag of an earlier one is that of its own
+-- round, or of the head_window_sec up to it; where that is unknown it does not enter the mean.
+DROP TABLE IF EXISTS temp.feature;
+CREATE TEMP TABLE feature (
+  tx_id INTEGER, provider_id TEXT, metric_id INTEGER, latency_ms REAL, block_lag INTEGER, rolling_latency_5 REAL,
+  mean_lag_5 REAL, PRIMARY KEY (tx_id, provider_id)) WITHOUT ROWID;
+WITH answer AS (
+  SELECT a.tx_id, a.provider_id, a.metric_id, a.latency_ms, a.block_lag, o.latency_ms AS each_latency,
+         CASE WHEN o.place = a.place THEN a.block_lag
+              WHEN o.cycle_id IS NOT NULL THEN block_lag(o.block_number, r.head, o.head_max_ahead)
+              ELSE block_lag(o.block_number,
+                             (SELECT chain_head(w.block_number, w.head_max_ahead, w.operator) FROM observed w
+                               WHERE w.cycle_id IS NULL AND w.chain = o.chain
+                                 AND w.timestamp BETWEEN o.timestamp - s.head_window_sec AND o.timestamp),
+                             o.head_max_ahead) END AS each_lag
+    FROM setting s CROSS JOIN split p CROSS JOIN tx t ON t.tx_id = p.tx_id
+    CROSS JOIN state a ON a.tx_id = t.tx_id
+           AND (a.provider_id = t.provider_id
+                OR p.split = 'test' AND a.ok = 1 AND a.latency_ms IS NOT NULL AND a.block_lag IS NOT NULL)
+    CROSS JOIN path_start f ON f.path = a.path
+    CROSS JOIN observed o ON o.place IN (
+         SELECT h.place FROM observed h
+          WHERE h.place BETWEEN f.place AND a.place
+            AND h.ok = 1 AND h.latency_ms IS NOT NULL AND h.block_number IS NOT NULL
+          ORDER BY h.place DESC LIMIT 5)
+    LEFT JOIN round r ON r.cycle_id = o.cycle_id AND r.chain = o.chain)
+INSERT INTO feature
+SELECT tx_id, provider_id, metric_id, latency_ms, block_lag, avg(each_latency), avg(each_lag)
+  FROM answer
+ GROUP BY tx_id, provider_id;
 
 -- All is known; the tables are replaced in one short transaction.
 BEGIN IMMEDIATE;

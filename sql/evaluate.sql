@@ -74,7 +74,8 @@ SELECT c.chain,
 -- Two ways to hold rows back: by time as training_set has it, and at random as one must not. The hash is Knuth's
 -- multiplicative one, so that every run draws the same rows.
 DROP TABLE IF EXISTS temp.example;
-CREATE TEMP TABLE example (split, part, tx_id, PRIMARY KEY (split, part, tx_id)) WITHOUT ROWID;
+CREATE TEMP TABLE example (
+  split TEXT, part TEXT, tx_id INTEGER, PRIMARY KEY (split, part, tx_id)) WITHOUT ROWID;
 INSERT INTO example SELECT 'temporal', split, tx_id FROM main.training_set;
 INSERT INTO example
 SELECT 'random',
@@ -86,7 +87,7 @@ SELECT 'random',
 
 -- What each strategy learns from the rows it may see.
 DROP TABLE IF EXISTS temp.learnt;
-CREATE TEMP TABLE learnt (split TEXT PRIMARY KEY, overall_mean, ping_model, smart_model) WITHOUT ROWID;
+CREATE TEMP TABLE learnt (split TEXT PRIMARY KEY, overall_mean REAL, ping_model TEXT, smart_model TEXT) WITHOUT ROWID;
 INSERT INTO learnt
 SELECT e.split, avg(t.duration_sec),
        train_confirm((SELECT json_patch(train_seed, json_object('features', json_array('latency_ms'))) FROM setting),
@@ -98,7 +99,8 @@ SELECT e.split, avg(t.duration_sec),
  WHERE e.part = 'train'
  GROUP BY e.split;
 DROP TABLE IF EXISTS temp.learnt_static;
-CREATE TEMP TABLE learnt_static (split, chain, static_mean, PRIMARY KEY (split, chain)) WITHOUT ROWID;
+CREATE TEMP TABLE learnt_static (
+  split TEXT, chain TEXT, static_mean REAL, PRIMARY KEY (split, chain)) WITHOUT ROWID;
 INSERT INTO learnt_static
 SELECT e.split, t.chain, avg(t.duration_sec)
   FROM example e
@@ -133,7 +135,7 @@ SELECT w.role, m.model, m.content,
 -- Every strategy's error on every held-back row.
 DROP TABLE IF EXISTS temp.miss;
 CREATE TEMP TABLE miss AS
-WITH forecast AS (
+WITH forecast AS MATERIALIZED (
   SELECT e.split, t.duration_sec, ls.static_mean, l.overall_mean, predict_confirm(l.ping_model, t.latency_ms) AS ping,
          predict_confirm(l.smart_model, t.latency_ms, t.block_lag) AS smart
     FROM example e
@@ -179,7 +181,8 @@ SELECT o.tx_id, o.provider_id, o.latency_ms, o.block_lag, o.provider_id IS f.bes
 -- What each policy chooses. Ties go to the lower latency, then to the smaller name; for least_lag first to the best
 -- fixed choice. guard is the best fixed choice unless it lags, then least_lag.
 DROP TABLE IF EXISTS temp.choice;
-CREATE TEMP TABLE choice (policy, tx_id, provider_id, PRIMARY KEY (policy, tx_id)) WITHOUT ROWID;
+CREATE TEMP TABLE choice (
+  policy TEXT, tx_id INTEGER, provider_id TEXT, PRIMARY KEY (policy, tx_id)) WITHOUT ROWID;
 INSERT INTO choice
 WITH ranked AS (
   SELECT *, row_number() OVER (PARTITION BY tx_id ORDER BY latency_ms, provider_id) AS by_ping,

@@ -307,10 +307,10 @@ INSERT OR IGNORE INTO route_reasons VALUES
   ('unobserved', 'exclusion', 'no observation within tolerance_sec'),
   ('unanswered', 'exclusion', 'no answer by the deadline'),
   ('failed', 'exclusion', 'an error instead of an answer; error_class says which'),
-  ('no_height', 'exclusion', 'an answer without a height'),
+  ('no_height', 'exclusion', 'an answer without a height, or with 0'),
   ('no_latency', 'exclusion', 'an answer without a latency'),
   ('uncorroborated', 'exclusion', 'no other operator confirms what the head is'),
-  ('implausible_height', 'exclusion', 'more than head_max_ahead above the head, or 0 where the chain is far beyond'),
+  ('implausible_height', 'exclusion', 'more than head_max_ahead above the head'),
   ('far_behind', 'exclusion', 'more than head_max_ahead behind the head'),
   ('no_prediction', 'exclusion', 'the model lacks a number about this provider, such as its mean in training'),
   ('not_fixed', 'exclusion', 'policy static considers its one provider only');

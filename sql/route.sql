@@ -1,0 +1,338 @@
+-- Decides for each enabled target which provider to use now, from a poll made for the purpose.
+--
+--   sqlite3 -bail -cmd '.load ./rpcroute' rpc.db < sql/route.sql
+--
+-- Writes one row to route_decisions, and everyone who was considered to route_candidates. No eligible provider is a
+-- decision too: outcome ABSTAIN, with reasons. The table route_reasons explains every word:
+--   a READY decision    ranked_first, incumbent_kept, fixed_kept, fixed_left
+--   an ABSTAIN          no_provider, no_active_model, model_unusable, policy_unavailable, workload_unavailable, or
+--                       none_eligible followed by the exclusions met
+--   an exclusion        the first that applies of unobserved, unanswered, failed, no_height, no_latency, uncorroborated,
+--                       implausible_height, far_behind, no_prediction, not_fixed
+--
+-- Policies rank by: smart the least prediction, where the last choice stays unless the gain exceeds switch_margin_sec;
+-- ping the least latency; least_lag the least lag, then the best fixed choice; guard the best fixed choice, unless it
+-- lags by guard_lag_blocks or is excluded, then as least_lag; static its one provider. Ties go to the lower latency, then
+-- to the smaller name. The best fixed choice is the one with the least mean duration in the active model's training, or
+-- the static one where no model knows.
+--
+-- An evm chain is asked once, everybody at the same time, and waited for route_deadline_ms. A solana chain is asked three
+-- times, one request after another, and waited for route_deadline_ms each. Only targets in the region this machine polls
+-- from are decided. While providers are waited for, nothing in the database is locked; see collect.sql.
+
+PRAGMA busy_timeout = 5000;
+
+-- A refusal is a message from RAISE, which takes only a literal and only inside a trigger.
+DROP TABLE IF EXISTS temp.refusal;
+CREATE TEMP TABLE refusal (reason TEXT);
+CREATE TEMP TRIGGER refuse_schema BEFORE INSERT ON refusal WHEN NEW.reason = 'schema'
+BEGIN
+  SELECT RAISE(ABORT, 'no rpcroute tables of schema_version 1 in this database: run sql/schema.sql first');
+END;
+CREATE TEMP TRIGGER refuse_settings BEFORE INSERT ON refusal WHEN NEW.reason = 'settings'
+BEGIN
+  SELECT RAISE(ABORT, 'rpc_settings lacks region, route_deadline_ms, switch_margin_sec, guard_lag_blocks, tolerance_sec or head_window_sec; sql/schema.sql puts missing rows back');
+END;
+CREATE TEMP TRIGGER refuse_targets BEFORE INSERT ON refusal WHEN NEW.reason = 'targets'
+BEGIN
+  SELECT RAISE(ABORT, 'route_targets has no enabled row: INSERT INTO route_targets (chain) VALUES (…) says what to decide for');
+END;
+CREATE TEMP TRIGGER refuse_region BEFORE INSERT ON refusal WHEN NEW.reason = 'region'
+BEGIN
+  SELECT RAISE(ABORT, 'no enabled row of route_targets is for the region this machine polls from (RPCROUTE_REGION, or rpc_settings.region)');
+END;
+INSERT INTO refusal SELECT 'schema' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rpc_settings');
+INSERT INTO refusal
+SELECT 'schema' WHERE (SELECT value FROM main.rpc_settings WHERE key = 'schema_version') IS NOT 1;
+INSERT INTO refusal SELECT 'targets' WHERE NOT EXISTS (SELECT 1 FROM main.route_targets WHERE enabled = 1);
+
+DROP TABLE IF EXISTS temp.setting;
+CREATE TEMP TABLE setting AS
+SELECT max(value) FILTER (WHERE key = 'region') AS region,
+       max(value) FILTER (WHERE key = 'route_deadline_ms') AS route_deadline_ms,
+       max(value) FILTER (WHERE key = 'switch_margin_sec') AS switch_margin_sec,
+       max(value) FILTER (WHERE key = 'guard_lag_blocks') AS guard_lag_blocks,
+       max(value) FILTER (WHERE key = 'tolerance_sec') AS tolerance_sec,
+       max(value) FILTER (WHERE key = 'head_window_sec') AS head_window_sec,
+       max(value) FILTER (WHERE key = 'static_provider') AS static_provider,
+       (julianday('now') - 2440587.5) * 86400 AS started
+  FROM main.rpc_settings;
+INSERT INTO refusal
+SELECT 'settings' FROM setting
+ WHERE region IS NULL OR route_deadline_ms IS NULL OR switch_margin_sec IS NULL OR guard_lag_blocks IS NULL
+    OR tolerance_sec IS NULL OR head_window_sec IS NULL;
+
+-- What polling reads, out of the way of other writers: the providers of the chains in question. An interrupted run may
+-- have left its copies.
+DROP TABLE IF EXISTS temp.rpc_settings;
+DROP TABLE IF EXISTS temp.rpc_chains;
+DROP TABLE IF EXISTS temp.rpc_providers;
+DROP TABLE IF EXISTS temp.poll;
+DROP TABLE IF EXISTS temp.polled;
+CREATE TEMP TABLE rpc_settings AS SELECT * FROM main.rpc_settings;
+CREATE TEMP TABLE rpc_chains AS SELECT * FROM main.rpc_chains;
+CREATE TEMP TABLE rpc_providers AS
+SELECT * FROM main.rpc_providers
+ WHERE enabled = 1 AND chain IN (SELECT chain FROM main.route_targets WHERE enabled = 1);
+
+-- The poll.
+CREATE VIRTUAL TABLE temp.poll USING rpc_probe;
+CREATE TEMP TABLE polled AS
+SELECT * FROM temp.poll
+ WHERE provider_id IN (SELECT provider_id FROM temp.rpc_providers
+                        WHERE chain NOT IN (SELECT chain FROM temp.rpc_chains WHERE kind = 'solana'))
+   AND deadline_ms = (SELECT route_deadline_ms FROM temp.setting);
+INSERT INTO polled
+SELECT * FROM temp.poll
+ WHERE provider_id IN (SELECT provider_id FROM temp.rpc_providers
+                        WHERE chain IN (SELECT chain FROM temp.rpc_chains WHERE kind = 'solana'))
+   AND mode = 'sequential' AND samples = 3 AND timeout_ms = (SELECT route_deadline_ms FROM temp.setting);
+
+DROP TABLE temp.poll;
+DROP TABLE temp.rpc_providers;
+DROP TABLE temp.rpc_chains;
+DROP TABLE temp.rpc_settings;
+
+UPDATE setting SET region = coalesce((SELECT region FROM polled LIMIT 1), region);
+INSERT INTO refusal
+SELECT 'region' FROM setting s
+ WHERE NOT EXISTS (SELECT 1 FROM main.route_targets t WHERE t.enabled = 1 AND t.region = s.region);
+
+-- One answer for each provider, beside the head that another operator confirms. Of several samples: the last height, the
+-- median latency.
+DROP TABLE IF EXISTS temp.answer;
+CREATE TEMP TABLE answer (
+  provider_id TEXT, chain TEXT, region TEXT, timestamp REAL, ok INTEGER, error_class TEXT, latency_ms REAL, setup_ms REAL,
+  block_number INTEGER, head INTEGER, head_max_ahead INTEGER, p95_rtt_ms REAL, success_rate REAL,
+  PRIMARY KEY (provider_id, region)) WITHOUT ROWID;
+INSERT INTO answer
+WITH heads AS (
+  SELECT o.chain, chain_head(nullif(o.block_number, 0), c.head_max_ahead, p.operator) AS head
+    FROM polled o
+    JOIN main.rpc_chains c ON c.chain = o.chain
+    JOIN main.rpc_providers p ON p.provider_id = o.provider_id
+   GROUP BY o.chain)
+SELECT o.provider_id, o.chain, o.region, max(o.timestamp), max(o.ok), max(o.error_class), median(o.latency_ms),
+       max(o.setup_ms), nullif(max(o.block_number), 0), h.head, c.head_max_ahead, percentile(o.latency_ms, 95),
+       100 * avg(o.ok)
+  FROM polled o
+  LEFT JOIN main.rpc_chains c ON c.chain = o.chain
+  LEFT JOIN heads h ON h.chain = o.chain
+ GROUP BY o.provider_id;
+DROP TABLE temp.polled;
+
+-- The regions to decide for.
+DROP TABLE IF EXISTS temp.decided_region;
+CREATE TEMP TABLE decided_region AS SELECT region FROM setting;
+
+-- From here on route.sql and route_stored.sql are the same, which a test makes sure of.
+
+-- The model in charge, if it can be asked: all its features must be among those computed here. `means` are the providers'
+-- mean durations as its training knew them; for a model that brings none, those of all transactions.
+DROP TABLE IF EXISTS temp.judge;
+CREATE TEMP TABLE judge AS
+SELECT model, sha256, content,
+       features IS NOT NULL AND NOT EXISTS (
+         SELECT 1 FROM json_each(features)
+          WHERE value NOT IN ('latency_ms', 'block_lag', 'rolling_latency_5', 'mean_lag_5', 'provider_mean_sec',
+                              'hour_of_day', 'day_of_week')) AS usable,
+       coalesce(metrics -> 'provider_mean_sec',
+                (SELECT json_group_object(provider_id, mean_sec)
+                   FROM (SELECT provider_id, avg(duration_sec) AS mean_sec FROM main.tx_outcomes
+                          WHERE duration_sec IS NOT NULL AND overlap = 0 GROUP BY provider_id))) AS means
+  FROM main.rpc_models WHERE active = 1;
+DROP TABLE IF EXISTS temp.usual;
+CREATE TEMP TABLE usual (provider_id TEXT PRIMARY KEY, mean_sec REAL) WITHOUT ROWID;
+INSERT INTO usual SELECT key, value FROM judge, json_each(means) WHERE value IS NOT NULL;
+
+-- Its lag, and the means over its last up to five answers, this one included. The lag of an earlier one is that of its
+-- own round, or of the head_window_sec up to it; where that is unknown it does not enter the mean.
+DROP TABLE IF EXISTS temp.state;
+CREATE TEMP TABLE state AS
+WITH recent AS (
+  SELECT a.provider_id, a.region, h.latency_ms,
+         block_lag(h.block_number,
+                   CASE WHEN h.cycle_id IS NULL THEN
+                          (SELECT chain_head(nullif(w.block_number, 0), w.head_max_ahead, w.operator)
+                             FROM setting s CROSS JOIN main.rpc_providers p CROSS JOIN main.rpc_health w
+                            WHERE p.chain = h.chain AND w.provider_id = p.provider_id AND w.cycle_id IS NULL
+                              AND w.timestamp BETWEEN h.timestamp - s.head_window_sec AND h.timestamp)
+                        ELSE (SELECT chain_head(nullif(w.block_number, 0), w.head_max_ahead, w.operator)
+                                FROM main.rpc_health w WHERE w.cycle_id = h.cycle_id AND w.chain = h.chain) END,
+                   h.head_max_ahead) AS lag
+    FROM answer a
+   CROSS JOIN main.rpc_health h ON h.metric_id IN (
+         SELECT e.metric_id FROM main.rpc_health e
+          WHERE e.provider_id = a.provider_id AND e.region = a.region AND e.timestamp < a.timestamp
+            AND e.ok = 1 AND e.latency_ms IS NOT NULL AND e.block_number > 0
+          ORDER BY e.timestamp DESC, e.metric_id DESC LIMIT 4)
+   UNION ALL
+  SELECT provider_id, region, latency_ms, block_lag(block_number, head, head_max_ahead) FROM answer)
+SELECT a.*, block_lag(a.block_number, a.head, a.head_max_ahead) AS block_lag, u.mean_sec AS provider_mean_sec,
+       (SELECT avg(r.latency_ms) FROM recent r WHERE r.provider_id = a.provider_id AND r.region = a.region)
+         AS rolling_latency_5,
+       (SELECT avg(r.lag) FROM recent r WHERE r.provider_id = a.provider_id AND r.region = a.region) AS mean_lag_5
+  FROM answer a LEFT JOIN usual u ON u.provider_id = a.provider_id;
+
+-- What the model says of each.
+DROP TABLE IF EXISTS temp.prediction;
+CREATE TEMP TABLE prediction (
+  provider_id TEXT, region TEXT, predicted_sec REAL, PRIMARY KEY (provider_id, region)) WITHOUT ROWID;
+INSERT INTO prediction
+SELECT s.provider_id, s.region,
+       predict_confirm_named(j.content, json_object(
+         'latency_ms', s.latency_ms, 'block_lag', s.block_lag, 'rolling_latency_5', s.rolling_latency_5,
+         'mean_lag_5', s.mean_lag_5, 'provider_mean_sec', s.provider_mean_sec,
+         'hour_of_day', CAST(s.timestamp AS INTEGER) / 3600 % 24,
+         'day_of_week', (CAST(s.timestamp AS INTEGER) / 86400 + 3) % 7))
+  FROM judge j CROSS JOIN state s
+ WHERE j.usable AND s.block_lag IS NOT NULL;
+
+-- The targets, what stands in the way of deciding each at all, its last choice, and its two fixed choices.
+DROP TABLE IF EXISTS temp.target;
+CREATE TEMP TABLE target AS
+SELECT t.chain, t.workload, t.region, t.policy,
+       CASE WHEN t.workload <> 'transfer' THEN 'workload_unavailable'
+            WHEN t.policy = 'score' THEN 'policy_unavailable'
+            WHEN NOT EXISTS (SELECT 1 FROM main.rpc_providers p WHERE p.chain = t.chain AND p.enabled = 1)
+              THEN 'no_provider'
+            WHEN t.policy = 'smart' AND NOT EXISTS (SELECT 1 FROM judge) THEN 'no_active_model'
+            WHEN t.policy = 'smart' AND NOT EXISTS (SELECT 1 FROM judge WHERE usable) THEN 'model_unusable'
+       END AS obstacle,
+       (SELECT d.provider_id FROM main.route_decisions d
+         WHERE d.chain = t.chain AND d.workload = t.workload AND d.region = t.region AND d.provider_id IS NOT NULL
+         ORDER BY d.timestamp DESC, d.decision_id DESC LIMIT 1) AS incumbent,
+       coalesce((SELECT p.provider_id FROM main.rpc_providers p
+                  WHERE p.chain = t.chain AND p.provider_id = s.static_provider),
+                (SELECT p.provider_id FROM main.rpc_providers p
+                  WHERE p.chain = t.chain AND p.enabled = 1 ORDER BY p.rowid LIMIT 1)) AS static_provider,
+       (SELECT p.provider_id FROM main.rpc_providers p JOIN usual u ON u.provider_id = p.provider_id
+         WHERE p.chain = t.chain AND p.enabled = 1 ORDER BY u.mean_sec, p.provider_id LIMIT 1) AS best_provider
+  FROM main.route_targets t CROSS JOIN setting s
+ WHERE t.enabled = 1 AND t.region IN (SELECT region FROM decided_region);
+UPDATE target SET best_provider = static_provider WHERE best_provider IS NULL;
+
+-- Everyone who is considered, and what excludes them: first what any policy needs, then what this one does.
+DROP TABLE IF EXISTS temp.candidate;
+CREATE TEMP TABLE candidate AS
+SELECT t.chain, t.workload, t.region, t.policy, p.provider_id, s.timestamp, s.ok, s.error_class, s.latency_ms, s.setup_ms,
+       s.block_number, s.head, s.block_lag, s.rolling_latency_5, s.mean_lag_5, s.provider_mean_sec, n.predicted_sec,
+       s.p95_rtt_ms, s.success_rate,
+       p.provider_id IS t.best_provider AS best, p.provider_id IS t.incumbent AS incumbent,
+       CASE WHEN s.provider_id IS NULL THEN 'unobserved'
+            WHEN s.ok = 0 AND s.error_class = 'timeout' THEN 'unanswered'
+            WHEN s.ok = 0 THEN 'failed'
+            WHEN s.block_number IS NULL THEN 'no_height'
+            WHEN s.latency_ms IS NULL THEN 'no_latency'
+            WHEN s.head IS NULL THEN 'uncorroborated'
+            WHEN s.block_number > s.head + s.head_max_ahead THEN 'implausible_height'
+            WHEN s.block_lag > s.head_max_ahead THEN 'far_behind'
+            WHEN t.policy = 'smart' AND n.predicted_sec IS NULL THEN 'no_prediction'
+            WHEN t.policy = 'static' AND p.provider_id IS NOT t.static_provider THEN 'not_fixed' END AS exclusion
+  FROM target t
+  JOIN main.rpc_providers p ON p.chain = t.chain AND p.enabled = 1
+  LEFT JOIN state s ON s.provider_id = p.provider_id AND s.region = t.region
+  LEFT JOIN prediction n ON n.provider_id = p.provider_id AND n.region = t.region;
+
+-- The ranking among the eligible, by the policy's number; and by ping, to show what that would have chosen.
+DROP TABLE IF EXISTS temp.ranking;
+CREATE TEMP TABLE ranking AS
+WITH keyed AS (
+  SELECT c.chain, c.workload, c.region, c.provider_id, c.latency_ms, c.incumbent, c.predicted_sec,
+         CASE c.policy
+           WHEN 'smart' THEN c.predicted_sec - c.incumbent * s.switch_margin_sec
+           WHEN 'ping' THEN c.latency_ms
+           WHEN 'least_lag' THEN c.block_lag
+           WHEN 'guard' THEN iif(c.best AND c.block_lag < s.guard_lag_blocks, -1, c.block_lag)
+           ELSE 0 END AS number,
+         CASE c.policy WHEN 'smart' THEN c.incumbent WHEN 'least_lag' THEN c.best WHEN 'guard' THEN c.best ELSE 0 END
+           AS favoured
+    FROM setting s CROSS JOIN candidate c WHERE c.exclusion IS NULL)
+SELECT *,
+       row_number() OVER (PARTITION BY chain, workload, region ORDER BY number, favoured DESC, latency_ms, provider_id)
+         AS rank,
+       row_number() OVER (PARTITION BY chain, workload, region ORDER BY latency_ms, provider_id) AS ping_rank,
+       row_number() OVER (PARTITION BY chain, workload, region ORDER BY predicted_sec, latency_ms, provider_id)
+         AS prediction_rank
+  FROM keyed;
+
+-- The decisions. Evidence is JSON with its names in alphabetical order, all that the decision rested on.
+DROP TABLE IF EXISTS temp.decision;
+CREATE TEMP TABLE decision AS
+SELECT row_number() OVER (ORDER BY t.chain, t.workload, t.region) AS decision_id, t.chain, t.workload, t.region, t.policy,
+       CASE WHEN t.obstacle IS NULL THEN w.provider_id END AS provider_id,
+       (SELECT r.provider_id FROM ranking r
+         WHERE r.chain = t.chain AND r.workload = t.workload AND r.region = t.region AND r.ping_rank = 1)
+         AS ping_provider_id,
+       CASE WHEN t.obstacle IS NOT NULL THEN json_array(t.obstacle)
+            WHEN w.provider_id IS NULL THEN
+              (SELECT json_group_array(reason)
+                 FROM (SELECT 'none_eligible' AS reason
+                        UNION ALL
+                       SELECT * FROM (SELECT DISTINCT c.exclusion FROM candidate c
+                                       WHERE c.chain = t.chain AND c.workload = t.workload AND c.region = t.region
+                                       ORDER BY c.exclusion)))
+            WHEN t.policy = 'smart' AND w.prediction_rank > 1 THEN json_array('incumbent_kept')
+            WHEN t.policy = 'guard' THEN json_array(iif(w.number < 0, 'fixed_kept', 'fixed_left'))
+            ELSE json_array('ranked_first') END AS reasons,
+       json_object(
+         'candidates',
+           (SELECT json_group_array(json(line)) FROM (
+              SELECT json_object(
+                       'block_lag', c.block_lag, 'block_number', c.block_number, 'error_class', c.error_class,
+                       'exclusion', c.exclusion, 'head', c.head, 'latency_ms', c.latency_ms, 'mean_lag_5', c.mean_lag_5,
+                       'ok', c.ok, 'predicted_sec', c.predicted_sec, 'provider_id', c.provider_id,
+                       'provider_mean_sec', c.provider_mean_sec, 'rolling_latency_5', c.rolling_latency_5,
+                       'timestamp', c.timestamp) AS line
+                FROM candidate c
+               WHERE c.chain = t.chain AND c.workload = t.workload AND c.region = t.region
+               ORDER BY c.provider_id)),
+         'chain', t.chain, 'guard_lag_blocks', s.guard_lag_blocks, 'incumbent', t.incumbent, 'model', j.model,
+         'model_sha256', j.sha256, 'policy', t.policy, 'region', t.region, 'static_provider', t.static_provider,
+         'switch_margin_sec', s.switch_margin_sec, 'workload', t.workload) AS evidence
+  FROM setting s CROSS JOIN target t
+  LEFT JOIN judge j
+  LEFT JOIN ranking w ON w.chain = t.chain AND w.workload = t.workload AND w.region = t.region AND w.rank = 1;
+
+-- All is decided; decisions and candidates are written in one short transaction.
+BEGIN IMMEDIATE;
+
+UPDATE temp.decision SET decision_id = decision_id + (SELECT coalesce(max(decision_id), 0) FROM main.route_decisions);
+
+INSERT INTO main.route_decisions (decision_id, timestamp, chain, workload, region, outcome, provider_id, policy,
+                                  predicted_sec, latency_ms, block_lag, propensity, ping_provider_id, reasons, evidence,
+                                  evidence_sha256, model, decided_ms)
+SELECT d.decision_id, (julianday('now') - 2440587.5) * 86400, d.chain, d.workload, d.region,
+       iif(d.provider_id IS NULL, 'ABSTAIN', 'READY'), d.provider_id, d.policy, c.predicted_sec, c.latency_ms, c.block_lag,
+       iif(d.provider_id IS NULL, NULL, 1), d.ping_provider_id, d.reasons, d.evidence, rpcroute_sha256(d.evidence),
+       j.model, ((julianday('now') - 2440587.5) * 86400 - s.started) * 1000
+  FROM setting s CROSS JOIN decision d
+  LEFT JOIN judge j
+  LEFT JOIN candidate c ON c.chain = d.chain AND c.workload = d.workload AND c.region = d.region
+                       AND c.provider_id = d.provider_id;
+
+INSERT INTO main.route_candidates (decision_id, provider_id, rank, eligible, exclusion, timestamp, ok, error_class,
+                                   latency_ms, setup_ms, block_number, head, block_lag, rolling_latency_5, mean_lag_5,
+                                   provider_mean_sec, predicted_sec, p95_rtt_ms, success_rate)
+SELECT d.decision_id, c.provider_id, r.rank, c.exclusion IS NULL, c.exclusion, c.timestamp, c.ok, c.error_class,
+       c.latency_ms, c.setup_ms, c.block_number, c.head, c.block_lag, c.rolling_latency_5, c.mean_lag_5,
+       c.provider_mean_sec, c.predicted_sec, c.p95_rtt_ms, c.success_rate
+  FROM decision d
+  JOIN candidate c ON c.chain = d.chain AND c.workload = d.workload AND c.region = d.region
+  LEFT JOIN ranking r ON r.chain = d.chain AND r.workload = d.workload AND r.region = d.region
+                     AND r.provider_id = c.provider_id;
+
+COMMIT;
+
+DROP TABLE temp.decision;
+DROP TABLE temp.ranking;
+DROP TABLE temp.candidate;
+DROP TABLE temp.target;
+DROP TABLE temp.prediction;
+DROP TABLE temp.state;
+DROP TABLE temp.usual;
+DROP TABLE temp.judge;
+DROP TABLE temp.decided_region;
+DROP TABLE temp.answer;
+DROP TABLE temp.setting;
+DROP TABLE temp.refusal;
