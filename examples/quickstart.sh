@@ -16,10 +16,11 @@ db=${RPCROUTE_DB:-rpcroute.db}
 seconds=${RPCROUTE_SECONDS:-60}
 slot_ms=400
 fleet_pid=
+collector_pid=
 work=$(mktemp -d)
 
 end() {
-  [ -z "$fleet_pid" ] || kill "$fleet_pid" 2>/dev/null || true
+  for pid in $collector_pid $fleet_pid; do kill "$pid" 2>/dev/null || true; done
   rm -rf "$work"
 }
 trap end EXIT
@@ -53,14 +54,15 @@ watch_providers() {
   say "Polling every second and sending probe transactions for $seconds s"
   local until=$((SECONDS + seconds))
   (while [ $SECONDS -lt $until ]; do run collect >/dev/null; sleep 1; done) &
-  local collector=$!
+  collector_pid=$!
   while [ $SECONDS -lt $until ]; do
     run probe_tx >/dev/null
     printf '\r%4d s left  %s' $((until - SECONDS)) "$(sqlite3 "$db" "
       SELECT (SELECT count(*) FROM rpc_metrics) || ' observations, ' ||
              (SELECT count(*) FROM tx_outcomes WHERE state = 'confirmed') || ' confirmed transactions'")" >&2
   done
-  wait "$collector"
+  wait "$collector_pid"
+  collector_pid=
   echo >&2
 }
 

@@ -53,7 +53,8 @@ probe::TransactionPlan read_plan(const Settings& settings, const sqlite::Constra
   plan.wait = constraints.integer("wait", 0, 1, 1) != 0;
   plan.send = constraints.integer("send", 0, 1, 1) != 0;
   plan.seed = constraints.integer("seed", 0, std::numeric_limits<std::int64_t>::max());
-  plan.signer = constraints.text("signer").value_or("");
+  plan.signer = constraints.text("signer").value_or("auto");
+  if (plan.signer == "auto") plan.signer = probe::default_signer();
   plan.max_fee_gwei = constraints.real("max_fee_gwei", 0, 1e9);
   plan.priority_fee_gwei = constraints.real("priority_fee_gwei", 0, 1e9);
   plan.max_spend_gwei = constraints.real("max_spend_gwei", 0, 1e15).value_or(plan.max_spend_gwei);
@@ -81,8 +82,11 @@ void begin(sqlite::Connection& connection, const sqlite::Constraints& constraint
   rows.begin([line, scan] { return scan->next(); });
 }
 
-/// A key constrained to nothing: no rows, nothing sent.
+/// No rows, nothing sent: a key constrained to nothing; or transactions to be prepared by whoever signs, where that is
+/// the node, which signs when it sends.
 bool asks_nobody(const sqlite::Constraints& constraints) {
+  const bool prepares = constraints.integer("send", 0, 1, 1) == 0;
+  if (prepares && constraints.text("signer") == "auto" && probe::default_signer() == "node") return true;
   for (const char* column : {"provider_id", "chain"}) {
     if (const auto values = constraints.texts(column); values && values->empty()) return true;
   }
@@ -113,7 +117,10 @@ class TxProbe : public sqlite::Table {
          {"timeout_sec", "", Role::argument, "from the broadcast to giving up (300)"},
          {"poll_ms", "", Role::argument, "between two looks for a receipt (500)"},
          {"seed", "", Role::argument, "makes the draws reproducible"},
-         {"signer", "", Role::argument, "'env:RPCROUTE_KEY[,RPCROUTE_KEY_2]', 'file:/path' or 'node'"},
+         {"signer", "", Role::argument,
+          "'env:RPCROUTE_KEY[,RPCROUTE_KEY_2]', 'file:/path', 'node', or 'auto': env when RPCROUTE_KEY is set, else "
+          "node; to "
+          "prepare with auto and no key gives no rows"},
          {"max_fee_gwei", "", Role::argument, "per gas; twice the base fee and the tip unless given"},
          {"priority_fee_gwei", "", Role::argument, "per gas"},
          {"max_spend_gwei", "", Role::argument, "of the whole scan at worst case (10000000)"},
