@@ -74,7 +74,7 @@ bool DocumentBuilder::key(std::string name) {
   Level& level = levels_.back();
   const auto& object = std::get<Value::Object>(level.container.data);
   if (object.size() >= max_keys) return refuse("an object has more than 256 keys");
-  if (std::any_of(object.begin(), object.end(), [&](const auto& member) { return member.first == name; })) {
+  if (std::any_of(object.begin(), object.end(), [&](const auto& member) { return member.key == name; })) {
     return refuse("the key \"" + name.substr(0, 60) + "\" appears twice in one object");
   }
   level.key = std::move(name);
@@ -101,7 +101,7 @@ bool DocumentBuilder::add(Value value) {
   }
   Level& level = levels_.back();
   if (auto* object = std::get_if<Value::Object>(&level.container.data)) {
-    object->emplace_back(std::move(level.key), std::move(value));
+    object->push_back({std::move(level.key), std::move(value)});
     return true;
   }
   auto* array = std::get_if<Value::Array>(&level.container.data);

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
 namespace rpcroute::model {
+
+struct Member;
 
 /// One value of a model file. Arrays that hold only numbers or booleans are kept packed: `Integers` while every element
 /// is whole (booleans count as 0 and 1), `Reals` as soon as one is not. A decimal is rounded once, straight to float32,
@@ -18,9 +19,14 @@ struct Value {
   using Array = std::vector<Value>;
   using Integers = std::vector<std::int64_t>;
   using Reals = std::vector<float>;
-  using Object = std::vector<std::pair<std::string, Value>>;
+  using Object = std::vector<Member>;
 
   std::variant<std::monostate, bool, std::int64_t, float, std::string, Array, Integers, Reals, Object> data;
+};
+
+struct Member {
+  std::string key;
+  Value value;
 };
 
 /// Largest file that is read, in bytes.

@@ -244,14 +244,14 @@ TrainParams parse_params(std::string_view json) {
     throw std::invalid_argument("params must be a JSON object such as {\"features\": [\"latency_ms\", \"block_lag\"]}");
   }
   TrainParams params;
-  const auto features = document.FindMember("features");
-  if (features == document.MemberEnd()) {
+  if (!document.HasMember("features")) {
     throw std::invalid_argument("parameter features is missing: an array with the names of the features");
   }
-  params.features = feature_names(features->value);
+  params.features = feature_names(document["features"]);
 
   std::set<std::string_view> taken;
-  for (const auto& member : document.GetObject()) {
+  const Value& object = document;  // clang finds comparing RapidJSON's mutable iterators ambiguous in C++20
+  for (const auto& member : object.GetObject()) {
     const std::string_view name(member.name.GetString(), member.name.GetStringLength());
     const std::string_view canonical = name == "features" ? name : take(params, name, member.value);
     if (!taken.insert(canonical).second) {
