@@ -62,16 +62,21 @@ double safe_scale(std::initializer_list<Time> times) {
   return huge ? 0.0625 : 1.0;
 }
 
+bool within_integers(std::int64_t tolerance, std::int64_t earlier, std::int64_t later) {
+  return static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier) <=
+         static_cast<std::uint64_t>(tolerance);
+}
+
+bool within_exactly(const Time& tolerance, const Time& earlier, const Time& later) {
+  ExactSum excess;
+  const double scale = safe_scale({earlier, later, tolerance});
+  excess.add(later, scale);
+  excess.add(earlier, -scale);
+  excess.add(tolerance, -scale);
+  return excess.sign() <= 0;
+}
+
 }  // namespace
-
-std::weak_ordering compare(std::int64_t left, std::int64_t right) {
-  return left <=> right;
-}
-
-std::weak_ordering compare(double left, double right) {
-  if (left < right) return std::weak_ordering::less;
-  return left > right ? std::weak_ordering::greater : std::weak_ordering::equivalent;
-}
 
 std::weak_ordering compare(std::int64_t left, double right) {
   if (right >= kTwoTo63) return std::weak_ordering::less;
@@ -81,29 +86,24 @@ std::weak_ordering compare(std::int64_t left, double right) {
   return compare(0.0, right - static_cast<double>(whole));
 }
 
-std::weak_ordering compare(double left, std::int64_t right) {
-  return 0 <=> compare(right, left);
-}
-
 std::weak_ordering compare(const Time& left, const Time& right) {
   return std::visit([](auto l, auto r) { return compare(l, r); }, left, right);
 }
 
 bool within(const Tolerance& tolerance, const Time& earlier, const Time& later) {
   if (!tolerance || is_infinite(*tolerance)) return true;
-  if (is_infinite(earlier) || is_infinite(later)) return compare(earlier, later) == 0;
   const auto* first = std::get_if<std::int64_t>(&earlier);
   const auto* last = std::get_if<std::int64_t>(&later);
   const auto* limit = std::get_if<std::int64_t>(&*tolerance);
-  if (first != nullptr && last != nullptr && limit != nullptr) {
-    return static_cast<std::uint64_t>(*last) - static_cast<std::uint64_t>(*first) <= static_cast<std::uint64_t>(*limit);
+  if (first != nullptr && last != nullptr && limit != nullptr) return within_integers(*limit, *first, *last);
+  if (is_infinite(earlier) || is_infinite(later)) return compare(earlier, later) == 0;
+  if (first == nullptr && last == nullptr) {
+    // Rounding is monotonic: where the rounded difference and limit differ, the exact ones do so the same way.
+    const double rounded = std::get<double>(later) - std::get<double>(earlier);
+    const double rounded_limit = as_double(*tolerance);
+    if (rounded != rounded_limit) return rounded < rounded_limit;
   }
-  ExactSum excess;
-  const double scale = safe_scale({earlier, later, *tolerance});
-  excess.add(later, scale);
-  excess.add(earlier, -scale);
-  excess.add(*tolerance, -scale);
-  return excess.sign() <= 0;
+  return within_exactly(*tolerance, earlier, later);
 }
 
 bool later_is_nearer(const Time& earlier, const Time& at, const Time& later) {

@@ -13,10 +13,17 @@ namespace rpcroute::align {
 /// A time in whatever unit the data has. REALs may be infinite, never NaN.
 using Time = std::variant<std::int64_t, double>;
 
-std::weak_ordering compare(std::int64_t left, std::int64_t right);
-std::weak_ordering compare(double left, double right);
+inline std::weak_ordering compare(std::int64_t left, std::int64_t right) {
+  return left <=> right;
+}
+inline std::weak_ordering compare(double left, double right) {
+  if (left < right) return std::weak_ordering::less;
+  return left > right ? std::weak_ordering::greater : std::weak_ordering::equivalent;
+}
 std::weak_ordering compare(std::int64_t left, double right);
-std::weak_ordering compare(double left, std::int64_t right);
+inline std::weak_ordering compare(double left, std::int64_t right) {
+  return 0 <=> compare(right, left);
+}
 /// 5 and 5.0 are the same time.
 std::weak_ordering compare(const Time& left, const Time& right);
 

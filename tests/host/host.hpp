@@ -53,6 +53,12 @@ class Host {
     return rows;
   }
 
+  /// The first row; "no rows" when there is none.
+  std::string first(const std::string& sql) {
+    const Rows rows = run(sql);
+    return rows.empty() ? "no rows" : rows.front();
+  }
+
   /// The error of a statement that must fail; "" when it does not.
   std::string error(const std::string& sql) {
     try {

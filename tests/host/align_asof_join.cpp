@@ -1,0 +1,289 @@
+// asof_join, function and table, against the correlated subquery one would write without it.
+#include <sqlite3.h>
+
+#include <catch2/catch.hpp>
+#include <iterator>
+#include <random>
+#include <string>
+
+#include "host.hpp"
+
+namespace {
+
+using rpcroute::test::Host;
+using rpcroute::test::Rows;
+
+constexpr const char* kMatches[] = {"<", "<=", ">", ">=", "nearest"};
+
+/// A random literal; `kind` 0: small integers, 1: quarters and integers, 2: integers above 2^53, 3: those and reals.
+std::string time_literal(std::mt19937& random, int kind) {
+  const auto pick = [&](unsigned count) { return random() % count; };
+  if (pick(8) == 0) return "NULL";
+  if (kind == 1 && pick(2) == 0) return std::to_string(pick(30)) + (pick(2) == 0 ? ".0" : ".25");
+  if (kind == 3 && pick(3) == 0) return "90071992547409" + std::to_string(90 + pick(10)) + ".0";
+  if (kind >= 2) return "90071992547409" + std::to_string(90 + pick(10));
+  return std::to_string(pick(30));
+}
+
+std::string key_literal(std::mt19937& random) {
+  constexpr const char* kKeys[] = {"'a'", "'b'", "1", "1.0", "'1'", "x'31'", "0.5", "NULL", "'A'"};
+  return kKeys[random() % std::size(kKeys)];
+}
+
+void fill(Host& db, std::mt19937& random, int kind) {
+  db.run(
+      "DROP TABLE IF EXISTS l; DROP TABLE IF EXISTS r; CREATE TABLE l(k, t); CREATE TABLE r(id INTEGER PRIMARY KEY, k, "
+      "t, v)");
+  std::string sql = "BEGIN;";
+  for (int i = 0; i < 60; ++i)
+    sql += "INSERT INTO l VALUES(" + key_literal(random) + "," + time_literal(random, kind) + ");";
+  for (int i = 0; i < 120; ++i) {
+    sql += "INSERT OR REPLACE INTO r VALUES(" + std::to_string(random() % 1000) + "," + key_literal(random) + "," +
+           time_literal(random, kind) + ",'v" + std::to_string(i) + "');";
+  }
+  db.run(sql + "COMMIT");
+}
+
+/// The same question in SQL alone. Columns without affinity compare as given.
+std::string subquery(const std::string& match, const std::string& tolerance) {
+  const std::string near = tolerance == "NULL" ? "1" : "abs(l.t - r.t) <= " + tolerance;
+  // The distance stands in an inner SELECT, since an ORDER BY cannot name columns of the outer query.
+  const std::string rows =
+      "(SELECT id FROM (SELECT r.id, r.t, abs(l.t - r.t) AS distance FROM r WHERE r.k = l.k AND " + near;
+  if (match == "nearest") return rows + ") WHERE distance IS NOT NULL ORDER BY distance, t, id DESC LIMIT 1)";
+  const std::string order = match[0] == '<' ? "DESC" : "ASC";
+  return rows + " AND r.t " + match + " l.t) ORDER BY t " + order + ", id DESC LIMIT 1)";
+}
+
+}  // namespace
+
+TEST_CASE("asof_join finds the row that the correlated subquery finds") {
+  Host db;
+  std::mt19937 random(11);
+  for (int round = 0; round < 40; ++round) {
+    const int kind = round % 4;
+    fill(db, random, kind);
+    for (const std::string match : kMatches) {
+      if (kind == 3 && match == "nearest") continue;  // SQL itself rounds these distances
+      for (const std::string tolerance : {"NULL", "0", "3", "2.25"}) {
+        if (kind == 3 && tolerance != "NULL") continue;
+        const std::string arguments = tolerance + ", '" + match + "'";
+        const Rows expected = db.run("SELECT rowid, " + subquery(match, tolerance) + " FROM l ORDER BY rowid");
+        INFO("kind " << kind << ", " << arguments);
+        CHECK(db.run("SELECT rowid, asof_join('r', 'k', 't', k, t, " + arguments + ") FROM l ORDER BY rowid") ==
+              expected);
+        CHECK(db.run("SELECT left_rowid, right_rowid FROM asof_join('l', 'r', 'k', 't', " + arguments +
+                     ") ORDER BY left_rowid") == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("the table form carries the right row's values and the gap") {
+  Host db;
+  std::mt19937 random(12);
+  for (int kind = 0; kind < 2; ++kind) {
+    fill(db, random, kind);
+    CHECK(db.run("SELECT left_rowid, right_rowid, typeof(gap), gap, c1, c2, typeof(c3), c3, c4 "
+                 "FROM asof_join('l', 'r', 'k=k', 't = t', 5, '<=', '[\"v\",\"id\",\"t\"]')") ==
+          db.run("SELECT l.rowid, r.rowid, typeof(l.t - r.t), l.t - r.t, r.v, r.id, typeof(r.t), r.t, NULL FROM l "
+                 "LEFT JOIN r ON r.rowid = " +
+                 subquery("<=", "5")));
+  }
+}
+
+TEST_CASE("a match 2^64 away is not within 5") {
+  Host db;
+  db.run("CREATE TABLE r(t); INSERT INTO r VALUES(-9223372036854775807 - 1)");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 9223372036854775807, 5)") == "NULL");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 9223372036854775807)") == "1");
+}
+
+TEST_CASE("the seed's as-of: duplicate times, strictly before, inclusive tolerance") {
+  Host db;
+  db.run(
+      "CREATE TABLE l(t); INSERT INTO l VALUES(0.030), (0.030); CREATE TABLE r(t); INSERT INTO r VALUES(0.0), (0.030)");
+  CHECK(db.run("SELECT right_rowid FROM asof_join('l', 'r', NULL, 't', 0.010)") == Rows{"NULL", "NULL"});
+  CHECK(db.run("SELECT right_rowid FROM asof_join('l', 'r', NULL, 't', 0.030)") == Rows{"1", "1"});
+}
+
+TEST_CASE("a row whose payload is NULL still wins") {
+  Host db;
+  db.run(
+      "CREATE TABLE r(k, t, v); INSERT INTO r VALUES('a', 1, 42), ('a', 2, NULL); CREATE TABLE l(k, t);"
+      "INSERT INTO l VALUES('a', 3)");
+  CHECK(db.run("SELECT right_rowid, c1 FROM asof_join('l', 'r', 'k', 't', NULL, '<', '[\"v\"]')") == Rows{"2|NULL"});
+}
+
+TEST_CASE("infinite times order like numbers") {
+  Host db;
+  db.run("CREATE TABLE r(t); INSERT INTO r VALUES(9e999), (5), (-9e999)");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 6)") == "2");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 6, 100, '>')") == "NULL");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 6, NULL, '>')") == "1");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 0, NULL, 'nearest')") == "2");
+}
+
+TEST_CASE("sources may be qualified, quoted, temporary or attached") {
+  Host db;
+  db.run(
+      "CREATE TABLE \"odd \"\" name.x\"(k, \"a time\"); INSERT INTO \"odd \"\" name.x\" VALUES(1, 10);"
+      "ATTACH ':memory:' AS other; CREATE TABLE other.r(k, t); INSERT INTO other.r VALUES(1, 1), (1, 2);"
+      "CREATE TABLE r(k, t); INSERT INTO r VALUES(1, 1);"
+      "CREATE TEMP TABLE x(k, t); INSERT INTO temp.x VALUES(1, 1), (1, 2), (1, 3)");
+  CHECK(db.first("SELECT asof_join('\"odd \"\" name.x\"', 'k', 'a time', 1, 11)") == "1");
+  CHECK(db.first("SELECT asof_join('main.[odd \" name.x]', 'K', 'A TIME', 1, 11)") == "1");
+  CHECK(db.first("SELECT asof_join('r', 'k', 't', 1, 11)") == "1");
+  CHECK(db.first("SELECT asof_join('MAIN.r', 'k', 't', 1, 11)") == "1");
+  CHECK(db.first("SELECT asof_join('other.r', 'k', 't', 1, 11)") == "2");
+  CHECK(db.first("SELECT asof_join('temp.x', 'k', 't', 1, 11)") == "3");
+  CHECK(db.first("SELECT asof_join('`x`', 'k', 't', 1, 11)") == "3");
+}
+
+TEST_CASE("a view with a column named rowid is a source") {
+  Host db;
+  db.run(
+      "CREATE TABLE r(k, t, ok); INSERT INTO r VALUES(1, 1, 1), (1, 2, 0), (1, 3, 1);"
+      "CREATE VIEW good AS SELECT rowid, k, t FROM r WHERE ok; CREATE VIEW bare AS SELECT k, t FROM r");
+  CHECK(db.first("SELECT asof_join('good', 'k', 't', 1, 3)") == "1");
+  CHECK(db.error("SELECT asof_join('bare', 'k', 't', 1, 3)") ==
+        "asof_join: view bare has no column named rowid: its rows cannot be told apart");
+}
+
+TEST_CASE("every misuse is an error that names what is wrong") {
+  Host db;
+  db.run(
+      "CREATE TABLE r(k, t, d); INSERT INTO r VALUES(1, 1, '2026-01-01'); CREATE TABLE w(k PRIMARY KEY, t) WITHOUT "
+      "ROWID;"
+      "CREATE VIRTUAL TABLE s USING fts5(t)");
+  const auto error = [&](const std::string& arguments) { return db.error("SELECT asof_join(" + arguments + ")"); };
+  CHECK(error("'q', 'k', 't', 1, 1") == "asof_join: no table or view q; only those are read");
+  CHECK(error("'zz.r', 'k', 't', 1, 1") == "asof_join: no table or view zz.r; only those are read");
+  CHECK(error("'r', 'kk', 't', 1, 1") == "asof_join: no column kk in r, which has k, t, d");
+  CHECK(error("'r', 'k', 'tt', 1, 1") == "asof_join: no column tt in r, which has k, t, d");
+  CHECK(error("'w', 'k', 't', 1, 1") == "asof_join: w is WITHOUT ROWID: its rows have no rowid to return");
+  CHECK(error("'s', NULL, 't', 1, 1") == "asof_join: 's' is a virtual table; only ordinary tables and views are read");
+  CHECK(error("'r', 'k', 'd', 1, 1") ==
+        "asof_join: r.d must be an INTEGER or REAL time, got '2026-01-01': unixepoch() makes a number of a date text");
+  CHECK_THAT(error("'r', 'k', 't', 1, '2026-01-01'"), Catch::Contains("unixepoch()"));
+  CHECK(error("'r', 'k', 't', 1, 1, -0.5") ==
+        "asof_join: tolerance must be a number of 0 or more, or NULL for no limit, got -0.5");
+  CHECK(error("'r', 'k', 't', 1, 1, 1, '=='") ==
+        "asof_join: match must be '<', '<=', '>', '>=' or 'nearest', got '=='");
+  CHECK(error("'r', 'k', 't', 1, 1, 1, NULL") ==
+        "asof_join: match must be '<', '<=', '>', '>=' or 'nearest', got NULL");
+  CHECK(error("NULL, 'k', 't', 1, 1") == "asof_join: source must be a name, got NULL");
+  CHECK(error("'r', 'k', NULL, 1, 1") == "asof_join: time must be a name, got NULL");
+  CHECK(error("'\"r', 'k', 't', 1, 1") == "asof_join: '\"r' is not the name of a table");
+  CHECK(error("'r; DROP TABLE r', 'k', 't', 1, 1") ==
+        "asof_join: no table or view r; DROP TABLE r; only those are read");
+}
+
+TEST_CASE("misuse of the table form names the argument") {
+  Host db;
+  db.run("CREATE TABLE r(k, t)");
+  const auto error = [&](const std::string& rest) { return db.error("SELECT * FROM asof_join" + rest); };
+  CHECK_THAT(error(""), Catch::Contains("asof_join: left_source is missing"));
+  CHECK_THAT(error("('r', 'r')"), Catch::Contains("asof_join: time is missing"));
+  CHECK_THAT(error(" WHERE left_source = 'r' AND right_source = 'r' AND time = 't'"), Catch::Contains("by is missing"));
+  CHECK(error("('r', 'q', 'k', 't')") == "asof_join: no table or view q; only those are read");
+  CHECK(error("('r', 'r', 'k=z', 't')") == "asof_join: no column z in r, which has k, t");
+  CHECK(error("('r', 'r', 'k', 't', 1, '<', '[\"z\"]')") == "asof_join: no column z in r, which has k, t");
+  CHECK(error("('r', 'r', 'k', 't', 1, '<', '[1]')") ==
+        "asof_join: columns must be a JSON array of up to 8 column names, got '[1]'");
+  CHECK_THAT(error("('r', 'r', 'k', 't', 1, '<', '[\"k\",\"k\",\"k\",\"k\",\"k\",\"k\",\"k\",\"k\",\"k\"]')"),
+             Catch::Contains("up to 8"));
+}
+
+TEST_CASE("joins, ORs and second references get the rows that one scan gets") {
+  Host db;
+  db.run("CREATE TABLE l(t); INSERT INTO l VALUES(1), (2), (3); CREATE TABLE r(t); INSERT INTO r VALUES(0), (2)");
+  const std::string join = "asof_join('l', 'r', NULL, 't')";
+  CHECK(db.first("SELECT count(*) FROM " + join + " WHERE right_rowid = 1 OR right_rowid = 2") == "3");
+  CHECK(db.first("SELECT count(*) FROM l LEFT JOIN " + join + " AS a ON a.left_rowid = l.rowid WHERE a.gap > 0") ==
+        "3");
+  CHECK(db.first("SELECT count(*) FROM " + join + " AS a FULL JOIN " + join + " AS b ON a.left_rowid = b.left_rowid") ==
+        "3");
+  CHECK(db.first("SELECT count(*) FROM " + join + " WHERE match = '<='") == "3");
+  CHECK(db.first("SELECT count(*) FROM asof_join('l', 'r', NULL, 't', NULL, '<') WHERE match = '<'") == "3");
+  CHECK(db.first("SELECT count(*) FROM asof_join('l', 'r', NULL, 't', NULL, '<') WHERE match = '>'") == "0");
+  CHECK(db.first("SELECT count(*) FROM " + join + " WHERE gap < 0") == "0");
+  CHECK(db.first("SELECT count(DISTINCT rowid) FROM (SELECT rowid FROM " + join + " UNION ALL SELECT rowid FROM " +
+                 join + ")") == "3");
+}
+
+TEST_CASE("a stranger's view may align ordinary tables and nothing else") {
+  Host db;
+  db.run(
+      "CREATE TABLE l(t); INSERT INTO l VALUES(9); CREATE TABLE r(t); INSERT INTO r VALUES(1);"
+      "CREATE VIEW v AS SELECT asof_join('r', NULL, 't', NULL, 2) AS a;"
+      "CREATE VIEW w AS SELECT right_rowid FROM asof_join('l', 'r', NULL, 't');"
+      "CREATE VIEW hidden AS SELECT 1 AS rowid, 1 AS t FROM rpcroute_reference;"
+      "CREATE VIEW deeper AS SELECT rowid, t FROM hidden WHERE t IN (SELECT t FROM hidden);"
+      "CREATE VIEW x AS SELECT asof_join('deeper', NULL, 't', NULL, 2);"
+      "CREATE VIEW y AS SELECT asof_join('rpcroute_reference', NULL, 'name', NULL, 2)");
+  for (const char* trusted : {"ON", "OFF"}) {
+    db.run(std::string("PRAGMA trusted_schema = ") + trusted);
+    CHECK(db.first("SELECT * FROM v") == "1");
+    CHECK(db.first("SELECT * FROM w") == "1");
+    CHECK(db.error("SELECT * FROM x") ==
+          "asof_join: view deeper reads a virtual table; only ordinary tables and views over them are read");
+    CHECK(db.error("SELECT * FROM y") == "asof_join: no table or view rpcroute_reference; only those are read");
+  }
+}
+
+TEST_CASE("nothing stays open behind an asof_join") {
+  Host db;
+  db.run(
+      "ATTACH ':memory:' AS other; CREATE TABLE other.r(k, t); INSERT INTO other.r VALUES(1, 1);"
+      "CREATE TABLE l(t); INSERT INTO l VALUES(9)");
+  CHECK(db.first("SELECT asof_join('other.r', 'k', 't', 1, 2)") == "1");
+  CHECK(db.first("SELECT right_rowid FROM asof_join('l', 'other.r', NULL, 't')") == "1");
+  CHECK(db.error("VACUUM; DETACH other; DROP TABLE l") == "");
+  CHECK(sqlite3_next_stmt(db.db(), nullptr) == nullptr);
+}
+
+TEST_CASE("each execution sees the source anew") {
+  Host db;
+  db.run("CREATE TABLE r(t); INSERT INTO r VALUES(1)");
+  sqlite3_stmt* statement = nullptr;
+  sqlite3_prepare_v2(db.db(), "SELECT asof_join('r', NULL, 't', NULL, 10)", -1, &statement, nullptr);
+  REQUIRE(sqlite3_step(statement) == SQLITE_ROW);
+  CHECK(sqlite3_column_int64(statement, 0) == 1);
+  sqlite3_reset(statement);
+  db.run("INSERT INTO r VALUES(2)");
+  REQUIRE(sqlite3_step(statement) == SQLITE_ROW);
+  CHECK(sqlite3_column_int64(statement, 0) == 2);
+  sqlite3_finalize(statement);
+}
+
+TEST_CASE("a table aligned with itself can be filled from the alignment") {
+  Host db;
+  db.run(
+      "CREATE TABLE l(t); INSERT INTO l VALUES(1), (2); INSERT INTO l SELECT gap + 10 FROM asof_join('l', 'l', NULL, "
+      "'t', NULL, '<=')");
+  CHECK(db.first("SELECT count(*) FROM l") == "4");
+}
+
+TEST_CASE("an interrupt ends the reading of a long history") {
+  Host db;
+  db.run(
+      "CREATE TABLE one(x); INSERT INTO one VALUES(1);"
+      "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+      "SELECT i AS rowid, i AS t FROM n");
+  struct Timer {
+    sqlite3* handle;
+    int ticks = 0;
+  } timer{db.db()};
+  const auto tick = [](void* data) {
+    auto& running = *static_cast<Timer*>(data);
+    if (++running.ticks == 50) sqlite3_interrupt(running.handle);
+    return 0;
+  };
+  sqlite3_progress_handler(db.db(), 1000, tick, &timer);
+  CHECK(db.error("SELECT asof_join('endless', NULL, 't', NULL, 2)") == "interrupted");
+  timer.ticks = 0;
+  CHECK(db.error("SELECT * FROM asof_join('endless', 'endless', NULL, 't')") == "interrupted");
+  sqlite3_progress_handler(db.db(), 0, nullptr, nullptr);
+  CHECK(db.first("SELECT 1") == "1");
+}
