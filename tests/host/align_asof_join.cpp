@@ -10,8 +10,8 @@
 
 namespace {
 
-using host::Database;
-using host::Rows;
+using rpcroute::test::Host;
+using rpcroute::test::Rows;
 
 constexpr const char* kMatches[] = {"<", "<=", ">", ">=", "nearest"};
 
@@ -30,8 +30,8 @@ std::string key_literal(std::mt19937& random) {
   return kKeys[random() % std::size(kKeys)];
 }
 
-void fill(Database& db, std::mt19937& random, int kind) {
-  db.rows(
+void fill(Host& db, std::mt19937& random, int kind) {
+  db.run(
       "DROP TABLE IF EXISTS l; DROP TABLE IF EXISTS r; CREATE TABLE l(k, t); CREATE TABLE r(id INTEGER PRIMARY KEY, k, "
       "t, v)");
   std::string sql = "BEGIN;";
@@ -41,7 +41,7 @@ void fill(Database& db, std::mt19937& random, int kind) {
     sql += "INSERT OR REPLACE INTO r VALUES(" + std::to_string(random() % 1000) + "," + key_literal(random) + "," +
            time_literal(random, kind) + ",'v" + std::to_string(i) + "');";
   }
-  db.rows(sql + "COMMIT");
+  db.run(sql + "COMMIT");
 }
 
 /// The same question in SQL alone. Columns without affinity compare as given.
@@ -58,7 +58,7 @@ std::string subquery(const std::string& match, const std::string& tolerance) {
 }  // namespace
 
 TEST_CASE("asof_join finds the row that the correlated subquery finds") {
-  Database db;
+  Host db;
   std::mt19937 random(11);
   for (int round = 0; round < 40; ++round) {
     const int kind = round % 4;
@@ -68,96 +68,95 @@ TEST_CASE("asof_join finds the row that the correlated subquery finds") {
       for (const std::string tolerance : {"NULL", "0", "3", "2.25"}) {
         if (kind == 3 && tolerance != "NULL") continue;
         const std::string arguments = tolerance + ", '" + match + "'";
-        const Rows expected = db.rows("SELECT rowid, " + subquery(match, tolerance) + " FROM l ORDER BY rowid");
+        const Rows expected = db.run("SELECT rowid, " + subquery(match, tolerance) + " FROM l ORDER BY rowid");
         INFO("kind " << kind << ", " << arguments);
-        CHECK(db.rows("SELECT rowid, asof_join('r', 'k', 't', k, t, " + arguments + ") FROM l ORDER BY rowid") ==
+        CHECK(db.run("SELECT rowid, asof_join('r', 'k', 't', k, t, " + arguments + ") FROM l ORDER BY rowid") ==
               expected);
-        CHECK(db.rows("SELECT left_rowid, right_rowid FROM asof_join('l', 'r', 'k', 't', " + arguments +
-                      ") ORDER BY left_rowid") == expected);
+        CHECK(db.run("SELECT left_rowid, right_rowid FROM asof_join('l', 'r', 'k', 't', " + arguments +
+                     ") ORDER BY left_rowid") == expected);
       }
     }
   }
 }
 
 TEST_CASE("the table form carries the right row's values and the gap") {
-  Database db;
+  Host db;
   std::mt19937 random(12);
   for (int kind = 0; kind < 2; ++kind) {
     fill(db, random, kind);
-    CHECK(db.rows("SELECT left_rowid, right_rowid, typeof(gap), gap, c1, c2, typeof(c3), c3, c4 "
-                  "FROM asof_join('l', 'r', 'k=k', 't = t', 5, '<=', '[\"v\",\"id\",\"t\"]')") ==
-          db.rows("SELECT l.rowid, r.rowid, typeof(l.t - r.t), l.t - r.t, r.v, r.id, typeof(r.t), r.t, NULL FROM l "
-                  "LEFT JOIN r ON r.rowid = " +
-                  subquery("<=", "5")));
+    CHECK(db.run("SELECT left_rowid, right_rowid, typeof(gap), gap, c1, c2, typeof(c3), c3, c4 "
+                 "FROM asof_join('l', 'r', 'k=k', 't = t', 5, '<=', '[\"v\",\"id\",\"t\"]')") ==
+          db.run("SELECT l.rowid, r.rowid, typeof(l.t - r.t), l.t - r.t, r.v, r.id, typeof(r.t), r.t, NULL FROM l "
+                 "LEFT JOIN r ON r.rowid = " +
+                 subquery("<=", "5")));
   }
 }
 
 TEST_CASE("a match 2^64 away is not within 5") {
-  Database db;
-  db.rows("CREATE TABLE r(t); INSERT INTO r VALUES(-9223372036854775807 - 1)");
-  CHECK(db.value("SELECT asof_join('r', NULL, 't', NULL, 9223372036854775807, 5)") == "NULL");
-  CHECK(db.value("SELECT asof_join('r', NULL, 't', NULL, 9223372036854775807)") == "1");
+  Host db;
+  db.run("CREATE TABLE r(t); INSERT INTO r VALUES(-9223372036854775807 - 1)");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 9223372036854775807, 5)") == "NULL");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 9223372036854775807)") == "1");
 }
 
 TEST_CASE("the seed's as-of: duplicate times, strictly before, inclusive tolerance") {
-  Database db;
-  db.rows(
+  Host db;
+  db.run(
       "CREATE TABLE l(t); INSERT INTO l VALUES(0.030), (0.030); CREATE TABLE r(t); INSERT INTO r VALUES(0.0), (0.030)");
-  CHECK(db.rows("SELECT right_rowid FROM asof_join('l', 'r', NULL, 't', 0.010)") == Rows{{"NULL"}, {"NULL"}});
-  CHECK(db.rows("SELECT right_rowid FROM asof_join('l', 'r', NULL, 't', 0.030)") == Rows{{"1"}, {"1"}});
+  CHECK(db.run("SELECT right_rowid FROM asof_join('l', 'r', NULL, 't', 0.010)") == Rows{"NULL", "NULL"});
+  CHECK(db.run("SELECT right_rowid FROM asof_join('l', 'r', NULL, 't', 0.030)") == Rows{"1", "1"});
 }
 
 TEST_CASE("a row whose payload is NULL still wins") {
-  Database db;
-  db.rows(
+  Host db;
+  db.run(
       "CREATE TABLE r(k, t, v); INSERT INTO r VALUES('a', 1, 42), ('a', 2, NULL); CREATE TABLE l(k, t);"
       "INSERT INTO l VALUES('a', 3)");
-  CHECK(db.rows("SELECT right_rowid, c1 FROM asof_join('l', 'r', 'k', 't', NULL, '<', '[\"v\"]')") ==
-        Rows{{"2", "NULL"}});
+  CHECK(db.run("SELECT right_rowid, c1 FROM asof_join('l', 'r', 'k', 't', NULL, '<', '[\"v\"]')") == Rows{"2|NULL"});
 }
 
 TEST_CASE("infinite times order like numbers") {
-  Database db;
-  db.rows("CREATE TABLE r(t); INSERT INTO r VALUES(9e999), (5), (-9e999)");
-  CHECK(db.value("SELECT asof_join('r', NULL, 't', NULL, 6)") == "2");
-  CHECK(db.value("SELECT asof_join('r', NULL, 't', NULL, 6, 100, '>')") == "NULL");
-  CHECK(db.value("SELECT asof_join('r', NULL, 't', NULL, 6, NULL, '>')") == "1");
-  CHECK(db.value("SELECT asof_join('r', NULL, 't', NULL, 0, NULL, 'nearest')") == "2");
+  Host db;
+  db.run("CREATE TABLE r(t); INSERT INTO r VALUES(9e999), (5), (-9e999)");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 6)") == "2");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 6, 100, '>')") == "NULL");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 6, NULL, '>')") == "1");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 0, NULL, 'nearest')") == "2");
 }
 
 TEST_CASE("sources may be qualified, quoted, temporary or attached") {
-  Database db;
-  db.rows(
+  Host db;
+  db.run(
       "CREATE TABLE \"odd \"\" name.x\"(k, \"a time\"); INSERT INTO \"odd \"\" name.x\" VALUES(1, 10);"
       "ATTACH ':memory:' AS other; CREATE TABLE other.r(k, t); INSERT INTO other.r VALUES(1, 1), (1, 2);"
       "CREATE TABLE r(k, t); INSERT INTO r VALUES(1, 1);"
       "CREATE TEMP TABLE x(k, t); INSERT INTO temp.x VALUES(1, 1), (1, 2), (1, 3)");
-  CHECK(db.value("SELECT asof_join('\"odd \"\" name.x\"', 'k', 'a time', 1, 11)") == "1");
-  CHECK(db.value("SELECT asof_join('main.[odd \" name.x]', 'K', 'A TIME', 1, 11)") == "1");
-  CHECK(db.value("SELECT asof_join('r', 'k', 't', 1, 11)") == "1");
-  CHECK(db.value("SELECT asof_join('MAIN.r', 'k', 't', 1, 11)") == "1");
-  CHECK(db.value("SELECT asof_join('other.r', 'k', 't', 1, 11)") == "2");
-  CHECK(db.value("SELECT asof_join('temp.x', 'k', 't', 1, 11)") == "3");
-  CHECK(db.value("SELECT asof_join('`x`', 'k', 't', 1, 11)") == "3");
+  CHECK(db.first("SELECT asof_join('\"odd \"\" name.x\"', 'k', 'a time', 1, 11)") == "1");
+  CHECK(db.first("SELECT asof_join('main.[odd \" name.x]', 'K', 'A TIME', 1, 11)") == "1");
+  CHECK(db.first("SELECT asof_join('r', 'k', 't', 1, 11)") == "1");
+  CHECK(db.first("SELECT asof_join('MAIN.r', 'k', 't', 1, 11)") == "1");
+  CHECK(db.first("SELECT asof_join('other.r', 'k', 't', 1, 11)") == "2");
+  CHECK(db.first("SELECT asof_join('temp.x', 'k', 't', 1, 11)") == "3");
+  CHECK(db.first("SELECT asof_join('`x`', 'k', 't', 1, 11)") == "3");
 }
 
 TEST_CASE("a view with a column named rowid is a source") {
-  Database db;
-  db.rows(
+  Host db;
+  db.run(
       "CREATE TABLE r(k, t, ok); INSERT INTO r VALUES(1, 1, 1), (1, 2, 0), (1, 3, 1);"
       "CREATE VIEW good AS SELECT rowid, k, t FROM r WHERE ok; CREATE VIEW bare AS SELECT k, t FROM r");
-  CHECK(db.value("SELECT asof_join('good', 'k', 't', 1, 3)") == "1");
-  CHECK(db.error_of("SELECT asof_join('bare', 'k', 't', 1, 3)") ==
+  CHECK(db.first("SELECT asof_join('good', 'k', 't', 1, 3)") == "1");
+  CHECK(db.error("SELECT asof_join('bare', 'k', 't', 1, 3)") ==
         "asof_join: view bare has no column named rowid: its rows cannot be told apart");
 }
 
 TEST_CASE("every misuse is an error that names what is wrong") {
-  Database db;
-  db.rows(
+  Host db;
+  db.run(
       "CREATE TABLE r(k, t, d); INSERT INTO r VALUES(1, 1, '2026-01-01'); CREATE TABLE w(k PRIMARY KEY, t) WITHOUT "
       "ROWID;"
       "CREATE VIRTUAL TABLE s USING fts5(t)");
-  const auto error = [&](const std::string& arguments) { return db.error_of("SELECT asof_join(" + arguments + ")"); };
+  const auto error = [&](const std::string& arguments) { return db.error("SELECT asof_join(" + arguments + ")"); };
   CHECK(error("'q', 'k', 't', 1, 1") == "asof_join: no table or view q; only those are read");
   CHECK(error("'zz.r', 'k', 't', 1, 1") == "asof_join: no table or view zz.r; only those are read");
   CHECK(error("'r', 'kk', 't', 1, 1") == "asof_join: no column kk in r, which has k, t, d");
@@ -181,9 +180,9 @@ TEST_CASE("every misuse is an error that names what is wrong") {
 }
 
 TEST_CASE("misuse of the table form names the argument") {
-  Database db;
-  db.rows("CREATE TABLE r(k, t)");
-  const auto error = [&](const std::string& rest) { return db.error_of("SELECT * FROM asof_join" + rest); };
+  Host db;
+  db.run("CREATE TABLE r(k, t)");
+  const auto error = [&](const std::string& rest) { return db.error("SELECT * FROM asof_join" + rest); };
   CHECK_THAT(error(""), Catch::Contains("asof_join: left_source is missing"));
   CHECK_THAT(error("('r', 'r')"), Catch::Contains("asof_join: time is missing"));
   CHECK_THAT(error(" WHERE left_source = 'r' AND right_source = 'r' AND time = 't'"), Catch::Contains("by is missing"));
@@ -197,25 +196,25 @@ TEST_CASE("misuse of the table form names the argument") {
 }
 
 TEST_CASE("joins, ORs and second references get the rows that one scan gets") {
-  Database db;
-  db.rows("CREATE TABLE l(t); INSERT INTO l VALUES(1), (2), (3); CREATE TABLE r(t); INSERT INTO r VALUES(0), (2)");
+  Host db;
+  db.run("CREATE TABLE l(t); INSERT INTO l VALUES(1), (2), (3); CREATE TABLE r(t); INSERT INTO r VALUES(0), (2)");
   const std::string join = "asof_join('l', 'r', NULL, 't')";
-  CHECK(db.value("SELECT count(*) FROM " + join + " WHERE right_rowid = 1 OR right_rowid = 2") == "3");
-  CHECK(db.value("SELECT count(*) FROM l LEFT JOIN " + join + " AS a ON a.left_rowid = l.rowid WHERE a.gap > 0") ==
+  CHECK(db.first("SELECT count(*) FROM " + join + " WHERE right_rowid = 1 OR right_rowid = 2") == "3");
+  CHECK(db.first("SELECT count(*) FROM l LEFT JOIN " + join + " AS a ON a.left_rowid = l.rowid WHERE a.gap > 0") ==
         "3");
-  CHECK(db.value("SELECT count(*) FROM " + join + " AS a FULL JOIN " + join + " AS b ON a.left_rowid = b.left_rowid") ==
+  CHECK(db.first("SELECT count(*) FROM " + join + " AS a FULL JOIN " + join + " AS b ON a.left_rowid = b.left_rowid") ==
         "3");
-  CHECK(db.value("SELECT count(*) FROM " + join + " WHERE match = '<='") == "3");
-  CHECK(db.value("SELECT count(*) FROM asof_join('l', 'r', NULL, 't', NULL, '<') WHERE match = '<'") == "3");
-  CHECK(db.value("SELECT count(*) FROM asof_join('l', 'r', NULL, 't', NULL, '<') WHERE match = '>'") == "0");
-  CHECK(db.value("SELECT count(*) FROM " + join + " WHERE gap < 0") == "0");
-  CHECK(db.value("SELECT count(DISTINCT rowid) FROM (SELECT rowid FROM " + join + " UNION ALL SELECT rowid FROM " +
+  CHECK(db.first("SELECT count(*) FROM " + join + " WHERE match = '<='") == "3");
+  CHECK(db.first("SELECT count(*) FROM asof_join('l', 'r', NULL, 't', NULL, '<') WHERE match = '<'") == "3");
+  CHECK(db.first("SELECT count(*) FROM asof_join('l', 'r', NULL, 't', NULL, '<') WHERE match = '>'") == "0");
+  CHECK(db.first("SELECT count(*) FROM " + join + " WHERE gap < 0") == "0");
+  CHECK(db.first("SELECT count(DISTINCT rowid) FROM (SELECT rowid FROM " + join + " UNION ALL SELECT rowid FROM " +
                  join + ")") == "3");
 }
 
 TEST_CASE("a stranger's view may align ordinary tables and nothing else") {
-  Database db;
-  db.rows(
+  Host db;
+  db.run(
       "CREATE TABLE l(t); INSERT INTO l VALUES(9); CREATE TABLE r(t); INSERT INTO r VALUES(1);"
       "CREATE VIEW v AS SELECT asof_join('r', NULL, 't', NULL, 2) AS a;"
       "CREATE VIEW w AS SELECT right_rowid FROM asof_join('l', 'r', NULL, 't');"
@@ -224,67 +223,67 @@ TEST_CASE("a stranger's view may align ordinary tables and nothing else") {
       "CREATE VIEW x AS SELECT asof_join('deeper', NULL, 't', NULL, 2);"
       "CREATE VIEW y AS SELECT asof_join('rpcroute_reference', NULL, 'name', NULL, 2)");
   for (const char* trusted : {"ON", "OFF"}) {
-    db.rows(std::string("PRAGMA trusted_schema = ") + trusted);
-    CHECK(db.value("SELECT * FROM v") == "1");
-    CHECK(db.value("SELECT * FROM w") == "1");
-    CHECK(db.error_of("SELECT * FROM x") ==
+    db.run(std::string("PRAGMA trusted_schema = ") + trusted);
+    CHECK(db.first("SELECT * FROM v") == "1");
+    CHECK(db.first("SELECT * FROM w") == "1");
+    CHECK(db.error("SELECT * FROM x") ==
           "asof_join: view deeper reads a virtual table; only ordinary tables and views over them are read");
-    CHECK(db.error_of("SELECT * FROM y") == "asof_join: no table or view rpcroute_reference; only those are read");
+    CHECK(db.error("SELECT * FROM y") == "asof_join: no table or view rpcroute_reference; only those are read");
   }
 }
 
 TEST_CASE("nothing stays open behind an asof_join") {
-  Database db;
-  db.rows(
+  Host db;
+  db.run(
       "ATTACH ':memory:' AS other; CREATE TABLE other.r(k, t); INSERT INTO other.r VALUES(1, 1);"
       "CREATE TABLE l(t); INSERT INTO l VALUES(9)");
-  CHECK(db.value("SELECT asof_join('other.r', 'k', 't', 1, 2)") == "1");
-  CHECK(db.value("SELECT right_rowid FROM asof_join('l', 'other.r', NULL, 't')") == "1");
-  CHECK(db.error_of("VACUUM; DETACH other; DROP TABLE l") == "no error");
-  CHECK(sqlite3_next_stmt(db.handle(), nullptr) == nullptr);
+  CHECK(db.first("SELECT asof_join('other.r', 'k', 't', 1, 2)") == "1");
+  CHECK(db.first("SELECT right_rowid FROM asof_join('l', 'other.r', NULL, 't')") == "1");
+  CHECK(db.error("VACUUM; DETACH other; DROP TABLE l") == "");
+  CHECK(sqlite3_next_stmt(db.db(), nullptr) == nullptr);
 }
 
 TEST_CASE("each execution sees the source anew") {
-  Database db;
-  db.rows("CREATE TABLE r(t); INSERT INTO r VALUES(1)");
+  Host db;
+  db.run("CREATE TABLE r(t); INSERT INTO r VALUES(1)");
   sqlite3_stmt* statement = nullptr;
-  sqlite3_prepare_v2(db.handle(), "SELECT asof_join('r', NULL, 't', NULL, 10)", -1, &statement, nullptr);
+  sqlite3_prepare_v2(db.db(), "SELECT asof_join('r', NULL, 't', NULL, 10)", -1, &statement, nullptr);
   REQUIRE(sqlite3_step(statement) == SQLITE_ROW);
   CHECK(sqlite3_column_int64(statement, 0) == 1);
   sqlite3_reset(statement);
-  db.rows("INSERT INTO r VALUES(2)");
+  db.run("INSERT INTO r VALUES(2)");
   REQUIRE(sqlite3_step(statement) == SQLITE_ROW);
   CHECK(sqlite3_column_int64(statement, 0) == 2);
   sqlite3_finalize(statement);
 }
 
 TEST_CASE("a table aligned with itself can be filled from the alignment") {
-  Database db;
-  db.rows(
+  Host db;
+  db.run(
       "CREATE TABLE l(t); INSERT INTO l VALUES(1), (2); INSERT INTO l SELECT gap + 10 FROM asof_join('l', 'l', NULL, "
       "'t', NULL, '<=')");
-  CHECK(db.value("SELECT count(*) FROM l") == "4");
+  CHECK(db.first("SELECT count(*) FROM l") == "4");
 }
 
 TEST_CASE("an interrupt ends the reading of a long history") {
-  Database db;
-  db.rows(
+  Host db;
+  db.run(
       "CREATE TABLE one(x); INSERT INTO one VALUES(1);"
       "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
       "SELECT i AS rowid, i AS t FROM n");
   struct Timer {
     sqlite3* handle;
     int ticks = 0;
-  } timer{db.handle()};
+  } timer{db.db()};
   const auto tick = [](void* data) {
     auto& running = *static_cast<Timer*>(data);
     if (++running.ticks == 50) sqlite3_interrupt(running.handle);
     return 0;
   };
-  sqlite3_progress_handler(db.handle(), 1000, tick, &timer);
-  CHECK(db.error_of("SELECT asof_join('endless', NULL, 't', NULL, 2)") == "interrupted");
+  sqlite3_progress_handler(db.db(), 1000, tick, &timer);
+  CHECK(db.error("SELECT asof_join('endless', NULL, 't', NULL, 2)") == "interrupted");
   timer.ticks = 0;
-  CHECK(db.error_of("SELECT * FROM asof_join('endless', 'endless', NULL, 't')") == "interrupted");
-  sqlite3_progress_handler(db.handle(), 0, nullptr, nullptr);
-  CHECK(db.value("SELECT 1") == "1");
+  CHECK(db.error("SELECT * FROM asof_join('endless', 'endless', NULL, 't')") == "interrupted");
+  sqlite3_progress_handler(db.db(), 0, nullptr, nullptr);
+  CHECK(db.first("SELECT 1") == "1");
 }

@@ -1,4 +1,4 @@
-// A database with the extension loaded, as a C host sees it.
+// A host of SQLite with the extension loaded.
 #pragma once
 
 #include <sqlite3.h>
@@ -7,81 +7,84 @@
 #include <string>
 #include <vector>
 
-namespace host {
+namespace rpcroute::test {
 
-using Row = std::vector<std::string>;  ///< NULL is "NULL", REALs have 17 digits
-using Rows = std::vector<Row>;
+/// Rows as text: columns joined by '|', NULL as "NULL".
+using Rows = std::vector<std::string>;
 
-class Database {
+class Host {
  public:
-  explicit Database(const std::string& path = ":memory:", const char* entry_point = "sqlite3_rpcroute_init") {
-    if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db_));
-    sqlite3_enable_load_extension(db_, 1);
+  explicit Host(const std::string& path = ":memory:", const char* entry = nullptr) {
+    check(sqlite3_open(path.c_str(), &db_));
+    sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, nullptr);
     char* message = nullptr;
-    if (sqlite3_load_extension(db_, RPCROUTE_EXTENSION, entry_point, &message) != SQLITE_OK) {
-      const std::string text = message == nullptr ? "cannot load the extension" : message;
-      sqlite3_free(message);
-      throw std::runtime_error(text);
-    }
+    const int code = sqlite3_load_extension(db_, RPCROUTE_EXTENSION, entry, &message);
+    const std::string text = message == nullptr ? "" : message;
+    sqlite3_free(message);
+    if (code != SQLITE_OK) throw std::runtime_error(text);
   }
-  ~Database() { sqlite3_close_v2(db_); }
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
+  ~Host() { close(); }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
 
-  sqlite3* handle() const { return db_; }
+  sqlite3* db() const { return db_; }
 
-  /// Runs every statement in `sql`; the rows of all of them. Throws std::runtime_error with SQLite's message.
-  Rows rows(const std::string& sql) {
+  /// SQLITE_OK, or SQLITE_BUSY when something of ours is still open.
+  int close() {
+    const int code = sqlite3_close(db_);
+    if (code == SQLITE_OK) db_ = nullptr;
+    return code;
+  }
+
+  /// Runs one or more statements and returns the rows of all; throws what SQLite says.
+  Rows run(const std::string& sql) {
     Rows rows;
     const char* rest = sql.c_str();
     while (*rest != '\0') {
       sqlite3_stmt* statement = nullptr;
-      if (sqlite3_prepare_v2(db_, rest, -1, &statement, &rest) != SQLITE_OK) throw error();
+      check(sqlite3_prepare_v2(db_, rest, -1, &statement, &rest));
       if (statement == nullptr) continue;
-      int code = SQLITE_ROW;
-      while ((code = sqlite3_step(statement)) == SQLITE_ROW) rows.push_back(current(statement));
-      const std::runtime_error failure = error();
+      int code;
+      while ((code = sqlite3_step(statement)) == SQLITE_ROW) rows.push_back(row(statement));
+      const std::string message = sqlite3_errmsg(db_);
       sqlite3_finalize(statement);
-      if (code != SQLITE_DONE) throw failure;
+      if (code != SQLITE_DONE) throw std::runtime_error(message);
     }
     return rows;
   }
 
-  /// The first value of the first row; "no rows" when there is none.
-  std::string value(const std::string& sql) {
-    const Rows found = rows(sql);
-    return found.empty() ? "no rows" : found.front().front();
+  /// The first row; "no rows" when there is none.
+  std::string first(const std::string& sql) {
+    const Rows rows = run(sql);
+    return rows.empty() ? "no rows" : rows.front();
   }
 
-  /// The message of the error that `sql` must end in; "no error" when it does not.
-  std::string error_of(const std::string& sql) {
+  /// The error of a statement that must fail; "" when it does not.
+  std::string error(const std::string& sql) {
     try {
-      rows(sql);
+      run(sql);
+      return "";
     } catch (const std::runtime_error& failure) {
       return failure.what();
     }
-    return "no error";
   }
 
  private:
-  std::runtime_error error() const { return std::runtime_error(sqlite3_errmsg(db_)); }
-
-  static Row current(sqlite3_stmt* statement) {
-    Row row;
-    for (int i = 0; i < sqlite3_column_count(statement); ++i) {
-      if (sqlite3_column_type(statement, i) == SQLITE_FLOAT) {
-        char digits[40];
-        sqlite3_snprintf(sizeof digits, digits, "%!.17g", sqlite3_column_double(statement, i));
-        row.emplace_back(digits);
-      } else {
-        const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, i));
-        row.emplace_back(text == nullptr ? "NULL" : text);
-      }
+  static std::string row(sqlite3_stmt* statement) {
+    std::string text;
+    for (int column = 0; column < sqlite3_column_count(statement); ++column) {
+      if (column > 0) text += '|';
+      const auto* value = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+      text += value == nullptr ? "NULL" : value;
     }
-    return row;
+    return text;
+  }
+
+  void check(int code) const {
+    if (code != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db_));
   }
 
   sqlite3* db_ = nullptr;
 };
 
-}  // namespace host
+}  // namespace rpcroute::test
