@@ -37,10 +37,12 @@ start_fleet() {
     sleep 0.05
   done
   sql <<SQL
-UPDATE rpc_chains SET block_time_ms = $slot_ms, head_max_ahead = NULL WHERE chain = 'devnet';
+CREATE TEMP TABLE fleet AS SELECT CAST(readfile('$work/ready.json') AS TEXT) AS ready;
+UPDATE rpc_chains SET chain_id = (SELECT ready ->> '\$.chain_id' FROM fleet), block_time_ms = $slot_ms,
+       head_max_ahead = NULL WHERE chain = 'devnet';
 INSERT OR REPLACE INTO rpc_providers (provider_id, chain, url, ws_url)
   SELECT value ->> 'provider_id', 'devnet', value ->> 'url', value ->> 'ws_url'
-    FROM json_each(CAST(readfile('$work/ready.json') AS TEXT), '\$.providers');
+    FROM fleet, json_each(ready, '\$.providers');
 INSERT OR IGNORE INTO route_targets (chain) VALUES ('devnet');
 UPDATE rpc_settings SET value = 20 * $slot_ms / 1000.0 WHERE key = 'slow_sec';
 SQL

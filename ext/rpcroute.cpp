@@ -30,6 +30,8 @@ const sqlite::Registry& registry() {
           {
               &tables::rpc_probe(),
               &tables::tx_probe(),
+              &tables::tx_send(),
+              &tables::tx_wait(),
               &tables::asof_join(),
               &tables::model_importance(),
               &tables::model_info(),

@@ -138,6 +138,14 @@ probe::NonceBook& nonce_book() {
   return book;
 }
 
+std::vector<probe::TransactionReference> transactions_argument(const sqlite::Constraints& constraints) {
+  const auto transactions = constraints.text("transactions");
+  if (!transactions) {
+    throw sqlite::Error("needs a JSON array of {\"provider_id\",\"tx_hash\",\"raw\",\"timestamp\"} as its argument");
+  }
+  return probe::parse_transaction_references(*transactions);
+}
+
 probe::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints) {
   probe::TransactionFollowPlan plan;
   plan.timeout_sec = constraints.real("timeout_sec", 0.1, 86400).value_or(plan.timeout_sec);
