@@ -98,8 +98,8 @@ INSERT INTO refusal
 SELECT 'region' FROM setting s
  WHERE NOT EXISTS (SELECT 1 FROM main.route_targets t WHERE t.enabled = 1 AND t.region = s.region);
 
--- One answer for each provider, beside the head that another operator confirms. Of several samples: the last height, the
--- median latency.
+-- One answer for each provider, beside the head that another operator confirms. Of several samples: the highest height,
+-- the median latency.
 DROP TABLE IF EXISTS temp.answer;
 CREATE TEMP TABLE answer (
   provider_id TEXT, chain TEXT, region TEXT, timestamp REAL, ok INTEGER, error_class TEXT, latency_ms REAL, setup_ms REAL,
@@ -112,9 +112,9 @@ WITH heads AS (
     JOIN main.rpc_chains c ON c.chain = o.chain
     JOIN main.rpc_providers p ON p.provider_id = o.provider_id
    GROUP BY o.chain)
-SELECT o.provider_id, o.chain, o.region, max(o.timestamp), max(o.ok), max(o.error_class), median(o.latency_ms),
-       max(o.setup_ms), nullif(max(o.block_number), 0), h.head, c.head_max_ahead, percentile(o.latency_ms, 95),
-       100 * avg(o.ok)
+SELECT o.provider_id, o.chain, o.region, max(o.timestamp), max(o.ok), iif(max(o.ok), NULL, max(o.error_class)),
+       median(o.latency_ms), max(o.setup_ms), nullif(max(o.block_number), 0), h.head, c.head_max_ahead,
+       percentile(o.latency_ms, 95), 100 * avg(o.ok)
   FROM polled o
   LEFT JOIN main.rpc_chains c ON c.chain = o.chain
   LEFT JOIN heads h ON h.chain = o.chain
@@ -234,7 +234,7 @@ SELECT t.chain, t.workload, t.region, t.policy, p.provider_id, s.timestamp, s.ok
   LEFT JOIN state s ON s.provider_id = p.provider_id AND s.region = t.region
   LEFT JOIN prediction n ON n.provider_id = p.provider_id AND n.region = t.region;
 
--- The ranking among the eligible, by the policy's number; and by ping, to show what that would have chosen.
+-- The ranking among the eligible, by the policy's number.
 DROP TABLE IF EXISTS temp.ranking;
 CREATE TEMP TABLE ranking AS
 WITH keyed AS (
@@ -251,19 +251,19 @@ WITH keyed AS (
 SELECT *,
        row_number() OVER (PARTITION BY chain, workload, region ORDER BY number, favoured DESC, latency_ms, provider_id)
          AS rank,
-       row_number() OVER (PARTITION BY chain, workload, region ORDER BY latency_ms, provider_id) AS ping_rank,
        row_number() OVER (PARTITION BY chain, workload, region ORDER BY predicted_sec, latency_ms, provider_id)
          AS prediction_rank
   FROM keyed;
 
--- The decisions. Evidence is JSON with its names in alphabetical order, all that the decision rested on.
+-- The decisions, beside what ping would have chosen by the same gates. Evidence is JSON with its names in alphabetical order, all that the decision rested on.
 DROP TABLE IF EXISTS temp.decision;
 CREATE TEMP TABLE decision AS
 SELECT row_number() OVER (ORDER BY t.chain, t.workload, t.region) AS decision_id, t.chain, t.workload, t.region, t.policy,
        CASE WHEN t.obstacle IS NULL THEN w.provider_id END AS provider_id,
-       (SELECT r.provider_id FROM ranking r
-         WHERE r.chain = t.chain AND r.workload = t.workload AND r.region = t.region AND r.ping_rank = 1)
-         AS ping_provider_id,
+       (SELECT c.provider_id FROM candidate c
+         WHERE c.chain = t.chain AND c.workload = t.workload AND c.region = t.region
+           AND (c.exclusion IS NULL OR c.exclusion IN ('no_prediction', 'not_fixed'))
+         ORDER BY c.latency_ms, c.provider_id LIMIT 1) AS ping_provider_id,
        CASE WHEN t.obstacle IS NOT NULL THEN json_array(t.obstacle)
             WHEN w.provider_id IS NULL THEN
               (SELECT json_group_array(reason)

@@ -45,7 +45,7 @@ SELECT 'settings' FROM setting
 
 -- One answer for each provider and region: the latest round that asked it, beside the head of that round that another
 -- operator confirms; without rounds, the latest observation and the head of the head_window_sec up to now. Of several
--- samples: the last height, the median latency.
+-- samples: the highest height, the median latency.
 DROP TABLE IF EXISTS temp.answer;
 CREATE TEMP TABLE answer (
   provider_id TEXT, chain TEXT, region TEXT, timestamp REAL, ok INTEGER, error_class TEXT, latency_ms REAL, setup_ms REAL,
@@ -61,8 +61,8 @@ WITH latest AS MATERIALIZED (
     JOIN (SELECT DISTINCT chain, region FROM main.route_targets WHERE enabled = 1) t
     JOIN main.rpc_providers p ON p.chain = t.chain AND p.enabled = 1)
 INSERT INTO answer
-SELECT h.provider_id, h.chain, h.region, max(h.timestamp), max(h.ok), max(h.error_class), median(h.latency_ms),
-       max(h.setup_ms), nullif(max(h.block_number), 0),
+SELECT h.provider_id, h.chain, h.region, max(h.timestamp), max(h.ok), iif(max(h.ok), NULL, max(h.error_class)),
+       median(h.latency_ms), max(h.setup_ms), nullif(max(h.block_number), 0),
        CASE WHEN o.cycle_id IS NULL THEN
               (SELECT chain_head(nullif(w.block_number, 0), w.head_max_ahead, w.operator)
                  FROM setting s CROSS JOIN main.rpc_providers p CROSS JOIN main.rpc_health w
@@ -190,7 +190,7 @@ SELECT t.chain, t.workload, t.region, t.policy, p.provider_id, s.timestamp, s.ok
   LEFT JOIN state s ON s.provider_id = p.provider_id AND s.region = t.region
   LEFT JOIN prediction n ON n.provider_id = p.provider_id AND n.region = t.region;
 
--- The ranking among the eligible, by the policy's number; and by ping, to show what that would have chosen.
+-- The ranking among the eligible, by the policy's number.
 DROP TABLE IF EXISTS temp.ranking;
 CREATE TEMP TABLE ranking AS
 WITH keyed AS (
@@ -207,19 +207,19 @@ WITH keyed AS (
 SELECT *,
        row_number() OVER (PARTITION BY chain, workload, region ORDER BY number, favoured DESC, latency_ms, provider_id)
          AS rank,
-       row_number() OVER (PARTITION BY chain, workload, region ORDER BY latency_ms, provider_id) AS ping_rank,
        row_number() OVER (PARTITION BY chain, workload, region ORDER BY predicted_sec, latency_ms, provider_id)
          AS prediction_rank
   FROM keyed;
 
--- The decisions. Evidence is JSON with its names in alphabetical order, all that the decision rested on.
+-- The decisions, beside what ping would have chosen by the same gates. Evidence is JSON with its names in alphabetical order, all that the decision rested on.
 DROP TABLE IF EXISTS temp.decision;
 CREATE TEMP TABLE decision AS
 SELECT row_number() OVER (ORDER BY t.chain, t.workload, t.region) AS decision_id, t.chain, t.workload, t.region, t.policy,
        CASE WHEN t.obstacle IS NULL THEN w.provider_id END AS provider_id,
-       (SELECT r.provider_id FROM ranking r
-         WHERE r.chain = t.chain AND r.workload = t.workload AND r.region = t.region AND r.ping_rank = 1)
-         AS ping_provider_id,
+       (SELECT c.provider_id FROM candidate c
+         WHERE c.chain = t.chain AND c.workload = t.workload AND c.region = t.region
+           AND (c.exclusion IS NULL OR c.exclusion IN ('no_prediction', 'not_fixed'))
+         ORDER BY c.latency_ms, c.provider_id LIMIT 1) AS ping_provider_id,
        CASE WHEN t.obstacle IS NOT NULL THEN json_array(t.obstacle)
             WHEN w.provider_id IS NULL THEN
               (SELECT json_group_array(reason)
