@@ -19,7 +19,7 @@ if [ ! -x "$nodes/node_modules/.bin/hardhat" ]; then
 fi
 
 say "Building"
-configure release
+configure release -DRPCROUTE_TESTS=ON
 cmake --build build
 
 say "Testing"
