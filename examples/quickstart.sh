@@ -45,8 +45,15 @@ INSERT OR REPLACE INTO rpc_providers (provider_id, chain, url, ws_url)
   SELECT value ->> 'provider_id', 'devnet', value ->> 'url', value ->> 'ws_url'
     FROM fleet, json_each(ready, '\$.providers');
 INSERT OR IGNORE INTO route_targets (chain) VALUES ('devnet');
-UPDATE rpc_settings SET value = 20 * $slot_ms / 1000.0 WHERE key = 'slow_sec';
+UPDATE rpc_settings SET value = 20 * $slot_ms / 12000.0 WHERE key = 'slow_sec';  -- as 20 s are to a slot of 12 s
+UPDATE rpc_settings SET value = $slot_ms / 20 WHERE key = 'poll_ms';
+UPDATE rpc_settings SET value = 8 WHERE key = 'probe_n';
 SQL
+}
+
+# One line that renews itself on a terminal; elsewhere, a line each time.
+show_progress() {
+  if [ -t 2 ]; then printf '\r\033[K%4d s left  %s' "$@" >&2; else printf '%4d s left  %s\n' "$@" >&2; fi
 }
 
 # Until the time is up: one poll of everybody a second beside one probe transaction after another.
@@ -57,13 +64,12 @@ watch_providers() {
   collector_pid=$!
   while [ $SECONDS -lt $until ]; do
     run probe_tx >/dev/null
-    printf '\r%4d s left  %s' $((until - SECONDS)) "$(sqlite3 "$db" "
+    show_progress $((until > SECONDS ? until - SECONDS : 0)) "$(sqlite3 "$db" "
       SELECT (SELECT count(*) FROM rpc_metrics) || ' observations, ' ||
-             (SELECT count(*) FROM tx_outcomes WHERE state = 'confirmed') || ' confirmed transactions'")" >&2
+             (SELECT count(*) FROM tx_outcomes WHERE state = 'confirmed') || ' confirmed transactions'")"
   done
   wait "$collector_pid"
   collector_pid=
-  echo >&2
 }
 
 report() {

@@ -37,6 +37,8 @@ INSERT OR IGNORE INTO rpc_settings VALUES
   ('ws_timeout_ms', 4000, 'milliseconds a WebSocket may take until its first message'),
   ('max_response_bytes', 8388608, 'bytes of an answer, decompressed, above which it is too_large'),
   ('probe_n', 1, 'probe transactions per run of probe_tx.sql'),
+  ('poll_ms', 500, 'milliseconds between two looks for a receipt at one provider'),
+  ('tx_timeout_sec', 300, 'seconds after its broadcast at which a probe transaction counts as lost'),
   ('max_spend_gwei_per_day', 10000000, 'gwei that probe transactions may cost in 24 hours, at worst case'),
   ('probe_chain', NULL, 'chain that probe transactions are sent on; NULL is the only test chain with an enabled provider'),
   ('signer', 'auto', 'who signs them: env:RPCROUTE_KEY, file:/path or node; auto is env when RPCROUTE_KEY is set, else node'),

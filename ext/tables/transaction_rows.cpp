@@ -148,8 +148,10 @@ std::vector<probe::TransactionReference> transactions_argument(const sqlite::Con
 
 probe::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints) {
   probe::TransactionFollowPlan plan;
-  plan.timeout_sec = constraints.real("timeout_sec", 0.1, 86400).value_or(plan.timeout_sec);
-  plan.poll_ms = constraints.real("poll_ms", 10, 60000).value_or(plan.poll_ms);
+  plan.timeout_sec = constraints.real("timeout_sec", 0.1, 86400)
+                         .value_or(static_cast<double>(settings.integer("tx_timeout_sec", 1, 86400, 300)));
+  plan.poll_ms = constraints.real("poll_ms", 10, 60000)
+                     .value_or(static_cast<double>(settings.integer("poll_ms", 10, 60000, 500)));
   plan.call_timeout = call_timeout(settings);
   return plan;
 }

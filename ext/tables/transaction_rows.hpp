@@ -50,7 +50,7 @@ probe::NonceBook& nonce_book();
 /// The `transactions` argument of tx_send and tx_wait. Throws sqlite::Error when it is missing or not such an array.
 std::vector<probe::TransactionReference> transactions_argument(const sqlite::Constraints& constraints);
 
-/// timeout_sec and poll_ms.
+/// timeout_sec and poll_ms: the arguments, else the settings tx_timeout_sec and poll_ms, else 300 and 500.
 probe::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints);
 
 }  // namespace rpcroute::tables
