@@ -211,7 +211,8 @@ SELECT *,
          AS prediction_rank
   FROM keyed;
 
--- The decisions, beside what ping would have chosen by the same gates. Evidence is JSON with its names in alphabetical order, all that the decision rested on.
+-- The decisions, beside what ping would have chosen by the same gates. Evidence is all that a decision rested on, as JSON
+-- with its names in alphabetical order.
 DROP TABLE IF EXISTS temp.decision;
 CREATE TEMP TABLE decision AS
 SELECT row_number() OVER (ORDER BY t.chain, t.workload, t.region) AS decision_id, t.chain, t.workload, t.region, t.policy,

@@ -54,7 +54,7 @@ probe::TransactionPlan read_plan(const Settings& settings, const sqlite::Constra
   plan.send = constraints.integer("send", 0, 1, 1) != 0;
   plan.seed = constraints.integer("seed", 0, std::numeric_limits<std::int64_t>::max());
   plan.signer = constraints.text("signer").value_or("auto");
-  if (plan.signer == "auto") plan.signer = probe::default_signer();
+  if (plan.signer == "auto") plan.signer.clear();
   plan.max_fee_gwei = constraints.real("max_fee_gwei", 0, 1e9);
   plan.priority_fee_gwei = constraints.real("priority_fee_gwei", 0, 1e9);
   plan.max_spend_gwei = constraints.real("max_spend_gwei", 0, 1e15).value_or(plan.max_spend_gwei);
@@ -82,11 +82,15 @@ void begin(sqlite::Connection& connection, const sqlite::Constraints& constraint
   rows.begin([line, scan] { return scan->next(); });
 }
 
-/// No rows, nothing sent: a key constrained to nothing; or transactions to be prepared by whoever signs, where that is
-/// the node, which signs when it sends.
+/// signer = 'auto' and send = 0 where the node signs: it does so when it sends, so that nothing can be prepared.
+/// Scripts that cannot look at the environment learn from the missing rows that they must let the node send.
+bool prepares_nothing(const sqlite::Constraints& constraints) {
+  return constraints.text("signer") == "auto" && constraints.integer("send", 0, 1, 1) == 0 &&
+         probe::default_signer() == "node";
+}
+
+/// A key constrained to nothing: no rows, nothing sent.
 bool asks_nobody(const sqlite::Constraints& constraints) {
-  const bool prepares = constraints.integer("send", 0, 1, 1) == 0;
-  if (prepares && constraints.text("signer") == "auto" && probe::default_signer() == "node") return true;
   for (const char* column : {"provider_id", "chain"}) {
     if (const auto values = constraints.texts(column); values && values->empty()) return true;
   }
@@ -119,8 +123,7 @@ class TxProbe : public sqlite::Table {
          {"seed", "", Role::argument, "makes the draws reproducible"},
          {"signer", "", Role::argument,
           "'env:RPCROUTE_KEY[,RPCROUTE_KEY_2]', 'file:/path', 'node', or 'auto': env when RPCROUTE_KEY is set, else "
-          "node; to "
-          "prepare with auto and no key gives no rows"},
+          "node"},
          {"max_fee_gwei", "", Role::argument, "per gas; twice the base fee and the tip unless given"},
          {"priority_fee_gwei", "", Role::argument, "per gas"},
          {"max_spend_gwei", "", Role::argument, "of the whole scan at worst case (10000000)"},
@@ -130,7 +133,7 @@ class TxProbe : public sqlite::Table {
 
   std::unique_ptr<sqlite::Scan> open(sqlite::Connection& connection, sqlite::Execution& execution,
                                      const sqlite::Constraints& constraints) const override {
-    if (asks_nobody(constraints)) {
+    if (asks_nobody(constraints) || prepares_nothing(constraints)) {
       const auto none = std::make_shared<TransactionRows>();
       none->begin([] { return std::nullopt; });
       return transaction_scan(connection, none);
