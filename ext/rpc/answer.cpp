@@ -11,7 +11,7 @@ namespace rpcroute::rpc {
 namespace {
 
 /// The part of a body that is searched for words and shown.
-constexpr std::size_t max_words = 4096;
+constexpr std::size_t max_words = std::size_t{16} << 10;
 
 /// What a body that is no JSON-RPC says: nothing, when it is a web page, whose menus talk of billing and limits.
 std::string_view words_of(std::string_view body) {
@@ -23,7 +23,8 @@ Failure failure_of(const RpcError& error, const HttpReply& reply, const Asked& a
   const Verdict verdict = classify_error({asked.chain, asked.method, reply.status, error.code, error.text});
   std::string words = error.message.empty() ? std::string(error.data) : error.message;
   if (trimmed(words).empty()) words = "error " + (error.code ? std::to_string(*error.code) : "without a code");
-  return {verdict.error_class, std::string(verdict.kind), redact(words, asked.endpoint),
+  return {verdict.error_class, std::string(verdict.kind),
+          redact(std::string_view(words).substr(0, max_words), asked.endpoint),
           asked_wait(reply.retry_after, error.backoff_seconds, reply.timestamp)};
 }
 

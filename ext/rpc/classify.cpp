@@ -13,154 +13,144 @@ namespace {
 
 enum class Chain { any, evm, solana };
 
-/// Which calls a rule is about: those that send a transaction, those that run one without sending, all.
-enum class About { any, sending, running };
+/// Which calls a rule is about: those that send a transaction, those that run one without sending it, all.
+enum class About { all, sending, running };
 
 /// A rule holds when one of its phrases is in the text, or one of its codes or statuses is the answer's. A phrase that
 /// begins with a space must begin a word: "unknown transaction type" is not a " known transaction".
 struct Rule {
-  Chain chain;
-  About about;
-  std::vector<std::string_view> phrases;
-  std::vector<std::int64_t> codes;
-  std::vector<long> statuses;
-  Verdict verdict;
+  Chain chain = Chain::any;
+  About about = About::all;
+  std::vector<std::string_view> words = {};
+  std::vector<std::int64_t> codes = {};
+  std::vector<long> statuses = {};
   bool without_body = false;  ///< it also judges answers that are no JSON-RPC
+  Verdict verdict;
 };
 
+using enum Chain;
+using enum About;
 using enum ErrorClass;
 
-/// The first rule that holds decides. The order is eRPC's error normaliser's (range, billing, rate limit, missing data,
-/// timeout, revert, pool verdicts, unsupported, parameters, key), with the clients' and chains' own codes fitted in:
-/// words come before codes, since -32000 to -32016 mean different things to different clients.
-const std::vector<Rule>& rules() {
-  static const std::vector<Rule> all = {
-      // The sequencer's limit for the sender is the same through every provider.
-      {Chain::any, About::any, {"sender is over rate limit"}, {}, {}, {rpc, "sender_limited"}},
-      {Chain::any,
-       About::any,
-       {"block range", "returned more than", "response too large", "response size", "is too big", "too many results",
-        "range too large"},
-       {-32614},
-       {},
-       {rpc, "range_too_large"}},
-      {Chain::any,
-       About::any,
-       {"monthly capacity", "monthly quota", "monthly limit", "/billing", "payment required", "out of credits"},
-       {},
-       {402},
-       {rate_limited, "billing"},
-       true},
-      // Gas limits are no request limits.
-      {Chain::evm, About::sending, {"gas limit", "gas too low", "out of gas"}, {}, {}, {rpc, "tx_rejected"}},
-      {Chain::evm, About::running, {"gas limit", "out of gas", "gas required exceeds"}, {}, {}, {rpc, "reverted"}},
-      {Chain::any,
-       About::any,
-       {"rate limit", "ratelimit", "rate-limit", "rate exceeded", "too many requests", "toomanyrequests",
-        "limit exceeded", "request limit", "requests per second", "calls per second", "request count exceeded",
-        "quota exceeded", "throttl", "\"code\":429"},
-       {429, -32029},
-       {429},
-       {rate_limited, ""},
-       true},
-      // Solana's own codes (agave, rpc-client-api/src/custom_error.rs).
-      {Chain::solana, About::any, {}, {-32005}, {}, {rpc, "unhealthy"}},
-      {Chain::solana, About::any, {}, {-32007, -32009}, {}, {rpc, "slot_skipped"}},
-      {Chain::solana, About::any, {}, {-32016}, {}, {rpc, "stale"}},
-      {Chain::solana, About::any, {}, {-32001, -32004, -32011, -32014}, {}, {rpc, "missing_data"}},
-      {Chain::solana, About::any, {}, {-32002}, {}, {rpc, "preflight"}},
-      {Chain::solana, About::any, {}, {-32003, -32013}, {}, {rpc, "tx_rejected"}},
-      {Chain::solana, About::any, {}, {-32008, -32010}, {}, {rpc, "unsupported"}},
-      {Chain::solana, About::any, {}, {-32015}, {}, {rpc, "invalid_params"}},
-      // geth answers so for a receipt that it has not indexed yet: not known, rather than not there.
-      {Chain::evm, About::any, {"indexing is in progress"}, {}, {}, {rpc, "indexing"}},
-      {Chain::any,
-       About::any,
-       {"missing trie node", "header not found", "unknown block", "block not found", "block not available",
-        "transaction not found", "receipt not found", "greater than latest", "after last accepted block",
-        "state is not available", "state not available", "historical state", "pruned"},
-       {4444},
-       {},
-       {rpc, "missing_data"}},
-      {Chain::any, About::any, {"timeout", "timed out", "deadline exceeded"}, {}, {}, {rpc, "node_timeout"}},
-      {Chain::evm,
-       About::any,
-       {"reverted", "vm exception", "vm execution error", "evm error", "invalid opcode"},
-       {3},
-       {},
-       {rpc, "reverted"}},
-      {Chain::evm,
-       About::sending,
-       {"already known", "alreadyknown", " known transaction", "already imported"},
-       {1000},
-       {},
-       {rpc, "already_known"}},
-      {Chain::evm,
-       About::sending,
-       {"nonce too low", "nonce is too low", "nonce has already been used", "nonce already used", "old nonce"},
-       {1},
-       {},
-       {nonce, "nonce_too_low"}},
-      {Chain::evm,
-       About::sending,
-       {"nonce too high", "nonce is too high", "nonce gap"},
-       {2},
-       {},
-       {nonce, "nonce_too_high"}},
-      {Chain::evm, About::sending, {"invalid nonce", "correct nonce", "nonce mismatch"}, {}, {}, {nonce, ""}},
-      {Chain::evm, About::sending, {"replacement", "replace existing"}, {}, {}, {underpriced, "replacement"}},
-      {Chain::evm,
-       About::sending,
-       {"underpriced", "less than block base fee", "fee too low", "fee is too low", "gas price too low", "tip too low",
-        "fee per gas less", "fee cap less", "maxfeepergas"},
-       {},
-       {},
-       {underpriced, ""}},
-      {Chain::evm, About::sending, {"chain id", "chainid", "wrong chain"}, {}, {}, {wrong_chain, ""}},
-      {Chain::evm,
-       About::sending,
-       {"insufficient funds", "insufficient balance", "insufficientfunds", "enough funds", "exceeds account balance"},
-       {},
-       {},
-       {funds, "insufficient_funds"}},
-      // While a mined transaction is traced the same words are the node's artefact, and fall through to `server`.
-      {Chain::evm,
-       About::running,
-       {"insufficient funds", "insufficient balance", "enough funds"},
-       {},
-       {},
-       {rpc, "insufficient_funds"}},
-      {Chain::evm,
-       About::sending,
-       {"rejected", "higher priority", "unknown transaction type", "type not supported", "pool is full", "fee cap",
-        "exceeds the configured cap"},
-       {-32003, 800, 801, 802, 803, 804, 805, 806, 807, 808, 809},
-       {},
-       {rpc, "tx_rejected"}},
-      {Chain::any,
-       About::any,
-       {"method not found", "not supported", "unsupported method", "unknown method", "method not allowed",
-        "does not exist/is not available"},
-       {-32601, -32006},
-       {405, 415},
-       {rpc, "unsupported"}},
-      {Chain::evm, About::any, {}, {-32004}, {}, {rpc, "unsupported"}},
-      {Chain::any, About::any, {}, {-32602}, {}, {rpc, "invalid_params"}},
-      {Chain::any,
-       About::any,
-       {"api key", "apikey", "api-key", "unauthorized", "unauthorised", "not authorized", "not authorised",
-        "authenticated", "authentication", "forbidden", "access denied", "project id"},
-       {},
-       {},
-       {auth, ""}},
-      {Chain::any, About::any, {}, {}, {401, 403}, {auth, ""}, true},
-      // Codes that say a limit where no words said anything else.
-      {Chain::evm, About::any, {}, {-32005, -32007, -32009}, {}, {rate_limited, ""}},
-      {Chain::evm, About::any, {}, {-32001}, {}, {rpc, "missing_data"}},
-      {Chain::any, About::any, {}, {-32600, -32700}, {}, {rpc, "invalid_request"}},
-  };
-  return all;
-}
+/// The first rule that holds decides. The order is that of eRPC's error normaliser (range, billing, rate limit, missing
+/// data, timeout, revert, pool verdicts, unsupported, parameters, key), with the clients' and chains' own codes fitted
+/// in. Words come before codes, since -32000 to -32016 mean different things to different clients.
+const std::vector<Rule> rules = {
+    // The sequencer's limit for the sender is the same through every provider.
+    {.words = {"sender is over rate limit"}, .verdict = {rpc, "sender_limited"}},
+    {.words = {"block range", "returned more than", "response too large", "response size", "is too big",
+               "too many results", "range too large"},
+     .codes = {-32614},
+     .verdict = {rpc, "range_too_large"}},
+    {.words = {"monthly capacity", "monthly quota", "monthly limit", "/billing", "payment required", "out of credits"},
+     .statuses = {402},
+     .without_body = true,
+     .verdict = {rate_limited, "billing"}},
+
+    // Gas limits are no request limits.
+    {.chain = evm,
+     .about = sending,
+     .words = {"gas limit", "gas too low", "out of gas"},
+     .verdict = {rpc, "tx_rejected"}},
+    {.chain = evm,
+     .about = running,
+     .words = {"gas limit", "out of gas", "gas required exceeds"},
+     .verdict = {rpc, "reverted"}},
+    {.words = {"rate limit", "ratelimit", "rate-limit", "rate exceeded", "too many requests", "toomanyrequests",
+               "limit exceeded", "request limit", "requests per second", "calls per second", "request count exceeded",
+               "quota exceeded", "throttl", "\"code\":429"},
+     .codes = {429, -32029},
+     .statuses = {429},
+     .without_body = true,
+     .verdict = {rate_limited, ""}},
+
+    // Solana's own codes (agave, rpc-client-api/src/custom_error.rs).
+    {.chain = solana, .codes = {-32005}, .verdict = {rpc, "unhealthy"}},
+    {.chain = solana, .codes = {-32007, -32009}, .verdict = {rpc, "slot_skipped"}},
+    {.chain = solana, .codes = {-32016}, .verdict = {rpc, "stale"}},
+    {.chain = solana, .codes = {-32001, -32004, -32011, -32014}, .verdict = {rpc, "missing_data"}},
+    {.chain = solana, .codes = {-32002}, .verdict = {rpc, "preflight"}},
+    {.chain = solana, .codes = {-32003, -32013}, .verdict = {rpc, "tx_rejected"}},
+    {.chain = solana, .codes = {-32008, -32010}, .verdict = {rpc, "unsupported"}},
+    {.chain = solana, .codes = {-32015}, .verdict = {rpc, "invalid_params"}},
+
+    // geth's answer for a receipt that it has not indexed yet: not known, rather than not there.
+    {.chain = evm, .words = {"indexing is in progress"}, .verdict = {rpc, "indexing"}},
+    {.words = {"missing trie node", "header not found", "unknown block", "block not found", "block not available",
+               "transaction not found", "receipt not found", "greater than latest", "after last accepted block",
+               "state is not available", "state not available", "historical state", "pruned"},
+     .codes = {4444},
+     .verdict = {rpc, "missing_data"}},
+    {.words = {"timeout", "timed out", "deadline exceeded"}, .verdict = {rpc, "node_timeout"}},
+    {.chain = evm,
+     .words = {"reverted", "vm exception", "vm execution error", "evm error", "invalid opcode"},
+     .codes = {3},
+     .verdict = {rpc, "reverted"}},
+
+    // The pool's verdicts on a transaction that was sent.
+    {.chain = evm,
+     .about = sending,
+     .words = {"already known", "alreadyknown", " known transaction", "already imported"},
+     .codes = {1000},
+     .verdict = {rpc, "already_known"}},
+    {.chain = evm,
+     .about = sending,
+     .words = {"nonce too low", "nonce is too low", "nonce has already been used", "nonce already used", "old nonce"},
+     .codes = {1},
+     .verdict = {nonce, "nonce_too_low"}},
+    {.chain = evm,
+     .about = sending,
+     .words = {"nonce too high", "nonce is too high", "nonce gap"},
+     .codes = {2},
+     .verdict = {nonce, "nonce_too_high"}},
+    {.chain = evm,
+     .about = sending,
+     .words = {"invalid nonce", "correct nonce", "nonce mismatch"},
+     .verdict = {nonce, ""}},
+    {.chain = evm,
+     .about = sending,
+     .words = {"replacement", "replace existing"},
+     .verdict = {underpriced, "replacement"}},
+    {.chain = evm,
+     .about = sending,
+     .words = {"underpriced", "less than block base fee", "fee too low", "fee is too low", "gas price too low",
+               "tip too low", "fee per gas less", "fee cap less", "maxfeepergas"},
+     .verdict = {underpriced, ""}},
+    {.chain = evm, .about = sending, .words = {"chain id", "chainid", "wrong chain"}, .verdict = {wrong_chain, ""}},
+    {.chain = evm,
+     .about = sending,
+     .words = {"insufficient funds", "insufficient balance", "insufficientfunds", "enough funds",
+               "exceeds account balance"},
+     .verdict = {funds, "insufficient_funds"}},
+    // While a mined transaction is traced the same words are the node's artefact, and fall through to `server`.
+    {.chain = evm,
+     .about = running,
+     .words = {"insufficient funds", "insufficient balance", "enough funds"},
+     .verdict = {rpc, "insufficient_funds"}},
+    {.chain = evm,
+     .about = sending,
+     .words = {"rejected", "higher priority", "unknown transaction type", "type not supported", "pool is full",
+               "fee cap", "exceeds the configured cap"},
+     .codes = {-32003, 800, 801, 802, 803, 804, 805, 806, 807, 808, 809},
+     .verdict = {rpc, "tx_rejected"}},
+
+    {.words = {"method not found", "not supported", "unsupported method", "unknown method", "method not allowed",
+               "does not exist/is not available"},
+     .codes = {-32601, -32006},
+     .statuses = {405, 415},
+     .verdict = {rpc, "unsupported"}},
+    {.chain = evm, .codes = {-32004}, .verdict = {rpc, "unsupported"}},
+    {.codes = {-32602}, .verdict = {rpc, "invalid_params"}},
+    {.words = {"api key", "apikey", "api-key", "unauthorized", "unauthorised", "not authorized", "not authorised",
+               "authenticated", "authentication", "forbidden", "access denied", "project id"},
+     .verdict = {auth, ""}},
+    {.statuses = {401, 403}, .without_body = true, .verdict = {auth, ""}},
+
+    // Codes that say a limit where no words said anything else.
+    {.chain = evm, .codes = {-32005, -32007, -32009}, .verdict = {rate_limited, ""}},
+    {.chain = evm, .codes = {-32001}, .verdict = {rpc, "missing_data"}},
+    {.codes = {-32600, -32700}, .verdict = {rpc, "invalid_request"}},
+};
 
 bool holds(std::string_view phrase, std::string_view text) {
   if (!phrase.starts_with(' ')) return text.find(phrase) != std::string_view::npos;
@@ -190,7 +180,7 @@ bool among(const std::vector<Value>& values, const std::optional<Value>& value) 
 bool matches(const Rule& rule, const Complaint& complaint) {
   return concerns(rule, complaint) &&
          (among(rule.codes, complaint.code) || among(rule.statuses, complaint.http_status) ||
-          std::any_of(rule.phrases.begin(), rule.phrases.end(),
+          std::any_of(rule.words.begin(), rule.words.end(),
                       [&](std::string_view phrase) { return holds(phrase, complaint.text); }));
 }
 
@@ -215,14 +205,14 @@ std::optional<double> seconds_of(std::string_view retry_after, double now) {
 }  // namespace
 
 Verdict classify_error(const Complaint& complaint) {
-  for (const Rule& rule : rules()) {
+  for (const Rule& rule : rules) {
     if (matches(rule, complaint)) return rule.verdict;
   }
   return {rpc, "server"};
 }
 
 Verdict classify_status(const Complaint& complaint) {
-  for (const Rule& rule : rules()) {
+  for (const Rule& rule : rules) {
     if (rule.without_body && matches(rule, complaint)) return rule.verdict;
   }
   const long status = complaint.http_status.value_or(0);

@@ -11,7 +11,7 @@
 namespace rpcroute::rpc {
 
 /// Deeper nesting than any answer of a node has.
-constexpr std::size_t max_json_depth = 256;
+constexpr std::size_t max_json_depth = 512;
 
 /// What makes `text` no JSON (RFC 8259, valid UTF-8, at most `max_json_depth` levels, no NUL); nullopt when it is JSON.
 /// Needs no stack in proportion to the nesting.

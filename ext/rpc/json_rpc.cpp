@@ -10,8 +10,8 @@
 namespace rpcroute::rpc {
 namespace {
 
-/// More of a complaint than this holds no further words worth searching.
-constexpr std::size_t max_searched = 8192;
+/// Data larger than this is no complaint, and deep nesting would make its search slow.
+constexpr std::size_t max_searched = std::size_t{64} << 10;
 
 template <class Number>
 std::optional<Number> number(std::string_view text) {
@@ -36,7 +36,7 @@ Id compare_id(std::string_view json, std::uint64_t id) {
 
 /// Collects the texts and the wait that an error's data holds, whatever its shape.
 void search_data(std::string_view json, RpcError& error) {
-  if (json.empty() || error.text.size() > max_searched) return;
+  if (json.empty()) return;
   if (json.front() == '"') {
     error.text += ' ' + json_text(json);
   } else if (json.front() == '[') {
@@ -62,7 +62,7 @@ RpcError read_error(std::string_view json) {
     }
   }
   error.text = error.message;
-  search_data(error.data, error);
+  if (error.data.size() <= max_searched) search_data(error.data, error);
   error.text = lower(std::string_view(error.text).substr(0, 2 * max_searched));
   return error;
 }

@@ -1,0 +1,331 @@
+#include "rpc/canonical.hpp"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <set>
+#include <stdexcept>
+
+#include "rpc/classify.hpp"
+#include "rpc/digits.hpp"
+#include "rpc/json.hpp"
+#include "rpc/json_rpc.hpp"
+#include "rpc/json_tree.hpp"
+#include "rpc/text.hpp"
+
+namespace rpcroute::rpc {
+namespace {
+
+using Names = std::set<std::string_view>;
+
+/// Fields of type uint in execution-apis, and those of extensions that are numbers to every client that has them.
+const Names quantity_fields = {"amount",
+                               "balance",
+                               "baseFeePerBlobGas",
+                               "baseFeePerGas",
+                               "blobGasPrice",
+                               "blobGasUsed",
+                               "blockNumber",
+                               "blockTimestamp",
+                               "chainId",
+                               "cumulativeGasUsed",
+                               "currentBlock",
+                               "difficulty",
+                               "effectiveGasPrice",
+                               "excessBlobGas",
+                               "gas",
+                               "gasLimit",
+                               "gasPrice",
+                               "gasUsed",
+                               "highestBlock",
+                               "index",
+                               "logIndex",
+                               "maxFeePerBlobGas",
+                               "maxFeePerGas",
+                               "maxPriorityFeePerGas",
+                               "nonce",
+                               "number",
+                               "oldestBlock",
+                               "r",
+                               "reward",
+                               "s",
+                               "size",
+                               "startingBlock",
+                               "status",
+                               "timestamp",
+                               "totalDifficulty",
+                               "transactionIndex",
+                               "type",
+                               "v",
+                               "validatorIndex",
+                               "value",
+                               "yParity"};
+
+/// Methods whose result is one quantity.
+const Names quantity_methods = {"eth_blockNumber",
+                                "eth_chainId",
+                                "eth_gasPrice",
+                                "eth_maxPriorityFeePerGas",
+                                "eth_blobBaseFee",
+                                "eth_getBalance",
+                                "eth_getTransactionCount",
+                                "eth_estimateGas",
+                                "eth_getBlockTransactionCountByHash",
+                                "eth_getBlockTransactionCountByNumber",
+                                "eth_getUncleCountByBlockHash",
+                                "eth_getUncleCountByBlockNumber",
+                                "net_peerCount"};
+
+// The kinds of objects, each by the fields that nodes must agree on.
+
+/// Left out: `miner` (differs on Polygon), `size` and `totalDifficulty` (out of the specification), `withdrawals`,
+/// `requestsHash` and `blockAccessListHash` (missing on some); the hash commits to what they say.
+const Names block = {"number",           "hash",
+                     "parentHash",       "nonce",
+                     "sha3Uncles",       "logsBloom",
+                     "transactionsRoot", "stateRoot",
+                     "receiptsRoot",     "mixHash",
+                     "difficulty",       "extraData",
+                     "gasLimit",         "gasUsed",
+                     "timestamp",        "transactions",
+                     "uncles",           "baseFeePerGas",
+                     "withdrawalsRoot",  "blobGasUsed",
+                     "excessBlobGas",    "parentBeaconBlockRoot"};
+
+const Names transaction = {"blockHash",
+                           "blockNumber",
+                           "from",
+                           "gas",
+                           "gasPrice",
+                           "maxFeePerGas",
+                           "maxPriorityFeePerGas",
+                           "maxFeePerBlobGas",
+                           "hash",
+                           "input",
+                           "nonce",
+                           "to",
+                           "transactionIndex",
+                           "value",
+                           "type",
+                           "accessList",
+                           "chainId",
+                           "v",
+                           "r",
+                           "s",
+                           "yParity",
+                           "blobVersionedHashes",
+                           "authorizationList"};
+
+/// Left out: `blockTimestamp` and the fees of second layers.
+const Names receipt = {
+    "transactionHash",   "transactionIndex", "blockHash",   "blockNumber", "from", "to",     "cumulativeGasUsed",
+    "gasUsed",           "contractAddress",  "logs",        "logsBloom",   "type", "status", "root",
+    "effectiveGasPrice", "blobGasUsed",      "blobGasPrice"};
+
+/// Left out: `blockTimestamp`, `transactionLogIndex`, `l1BatchNumber`, `logType`.
+const Names event_log = {"address",          "topics",    "data",     "blockNumber", "transactionHash",
+                         "transactionIndex", "blockHash", "logIndex", "removed"};
+
+/// Left out: the blob fields, absent on some.
+const Names fee_history = {"oldestBlock", "baseFeePerGas", "gasUsedRatio", "reward"};
+
+/// Fields whose null is as good as their absence.
+const Names optional_fields = {"to",   "contractAddress", "blockHash", "blockNumber", "transactionIndex", "logIndex",
+                               "hash", "number"};
+
+bool has(const JsonTree& object, std::initializer_list<std::string_view> names) {
+  return std::all_of(names.begin(), names.end(), [&](std::string_view name) { return object.find(name) != nullptr; });
+}
+
+const Names* record_of(const JsonTree& object) {
+  if (has(object, {"parentHash", "stateRoot"})) return &block;
+  if (has(object, {"transactionHash", "cumulativeGasUsed"})) return &receipt;
+  if (has(object, {"address", "topics", "data"})) return &event_log;
+  if (has(object, {"hash", "from", "nonce", "input"})) return &transaction;
+  if (has(object, {"oldestBlock", "gasUsedRatio"})) return &fee_history;
+  return nullptr;
+}
+
+bool is_solana(std::string_view method) {
+  return !method.empty() && method.find('_') == std::string_view::npos;
+}
+
+/// A value's type as its place tells it.
+enum class Place { data, quantity, solana };
+
+bool is_zero(const JsonTree* value) {
+  return value != nullptr && value->is_text() && value->scalar == "0x0";
+}
+
+void drop(JsonTree& object, std::string_view name) {
+  std::erase_if(object.members, [&](const auto& member) { return member.first == name; });
+}
+
+void rename(JsonTree& object, std::string_view from, std::string to) {
+  for (auto& [name, value] : object.members) {
+    if (name == from) name = std::move(to);
+  }
+  std::sort(object.members.begin(), object.members.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+void canonicalise(JsonTree& tree, Place place);
+
+/// After its fields are canonical. A transaction of type 0 may lack type and chainId; of the other types' v and
+/// yParity, which are the same number, clients send one or both.
+void settle_transaction(JsonTree& object) {
+  const bool legacy = object.find("type") == nullptr || is_zero(object.find("type"));
+  if (legacy) {
+    drop(object, "type");
+    drop(object, "chainId");
+  } else if (object.find("yParity") != nullptr) {
+    drop(object, "v");
+  } else {
+    rename(object, "v", "yParity");
+  }
+}
+
+/// A creation that failed made no contract, though some clients name its address; blobs are for type 3 alone.
+void settle_receipt(JsonTree& object) {
+  const JsonTree* type = object.find("type");
+  const bool blobs = type != nullptr && type->scalar == "0x3";
+  if (is_zero(object.find("status"))) drop(object, "contractAddress");
+  if (is_zero(type)) drop(object, "type");
+  if (!blobs) {
+    drop(object, "blobGasPrice");
+    drop(object, "blobGasUsed");
+  }
+}
+
+void settle_log(JsonTree& object) {
+  const JsonTree* removed = object.find("removed");
+  if (removed != nullptr && removed->scalar == "false") drop(object, "removed");
+}
+
+void canonicalise_object(JsonTree& object, Place place) {
+  const Names* record = place == Place::solana ? nullptr : record_of(object);
+  std::erase_if(object.members, [&](const auto& member) {
+    const bool optional = place != Place::solana && member.second.is_null() && optional_fields.contains(member.first);
+    return optional || (record != nullptr && !record->contains(member.first));
+  });
+  for (auto& [name, value] : object.members) {
+    // A block's nonce is 8 bytes of data; everybody else's is a number.
+    const bool quantity = quantity_fields.contains(name) && !(record == &block && name == "nonce");
+    canonicalise(value, place == Place::solana ? place : quantity ? Place::quantity : Place::data);
+  }
+  if (record == &transaction) settle_transaction(object);
+  if (record == &receipt) settle_receipt(object);
+  if (record == &event_log) settle_log(object);
+}
+
+void canonicalise_scalar(JsonTree& value, Place place) {
+  const bool number = value.type == JsonTree::Type::number;
+  if (number) value.scalar = canonical_number(value.scalar);
+  if (place == Place::quantity && (number || value.scalar.starts_with("0x"))) {
+    if (auto quantity = canonical_quantity(value.scalar)) {
+      value.type = JsonTree::Type::text;
+      value.scalar = std::move(*quantity);
+      return;
+    }
+  }
+  const bool hexadecimal = value.is_text() && value.scalar.starts_with("0x") &&
+                           value.scalar.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string::npos;
+  if (place != Place::solana && hexadecimal) value.scalar = lower(value.scalar);
+}
+
+void canonicalise(JsonTree& tree, Place place) {
+  if (tree.type == JsonTree::Type::object) return canonicalise_object(tree, place);
+  for (JsonTree& element : tree.elements) canonicalise(element, place);
+  if (tree.is_text() || tree.type == JsonTree::Type::number) canonicalise_scalar(tree, place);
+}
+
+JsonTree text_tree(std::string_view text) {
+  JsonTree tree;
+  tree.type = JsonTree::Type::text;
+  tree.scalar = text;
+  return tree;
+}
+
+/// Nethermind puts a revert's data as "Reverted 0x…".
+JsonTree canonical_error_data(JsonTree data, Place place) {
+  constexpr std::string_view prefix = "reverted 0x";
+  if (data.is_text() && lower(data.scalar).starts_with(prefix)) data.scalar.erase(0, prefix.size() - 2);
+  canonicalise(data, place);
+  return data;
+}
+
+JsonTree canonical_error(const JsonTree& error, std::string_view method) {
+  const bool solana = is_solana(method);
+  const auto decoded = decode_response(R"({"id":null,"error":)" + to_json(error) + "}", 0);
+  const auto& complaint = std::get<RpcError>(decoded);
+  const Verdict verdict = classify_error(
+      {solana ? ChainKind::solana : ChainKind::evm, method, std::nullopt, complaint.code, complaint.text});
+  JsonTree result;
+  result.type = JsonTree::Type::object;
+  result.members.emplace_back("error_class", text_tree(name(verdict.error_class)));
+  result.members.emplace_back("error_kind", text_tree(verdict.kind));
+  const JsonTree* data = error.find("data");
+  if (data != nullptr && !data->is_null()) {
+    result.members.emplace(result.members.begin(), "data",
+                           canonical_error_data(*data, solana ? Place::solana : Place::data));
+  }
+  return result;
+}
+
+bool is_error_object(const JsonTree& tree) {
+  return has(tree, {"code", "message"}) && tree.members.size() <= 3;
+}
+
+JsonTree canonical_result(JsonTree tree, std::string_view method) {
+  const JsonTree* context = tree.find("context");
+  if (context != nullptr && context->find("slot") != nullptr && tree.find("value") != nullptr) drop(tree, "context");
+  if (method == "eth_getLogs" && tree.is_null()) tree.type = JsonTree::Type::array;
+  canonicalise(tree, is_solana(method)                   ? Place::solana
+                     : quantity_methods.contains(method) ? Place::quantity
+                                                         : Place::data);
+  return tree;
+}
+
+JsonTree canonical_tree(std::string_view json, std::string_view method) {
+  JsonTree tree = parse_tree(json);
+  if (tree.find("jsonrpc") != nullptr) {
+    const JsonTree* error = tree.find("error");
+    if (error != nullptr && error->type == JsonTree::Type::object) return canonical_error(*error, method);
+    const JsonTree* result = tree.find("result");
+    if (result != nullptr) return canonical_result(*result, method);
+  }
+  if (is_error_object(tree)) return canonical_error(tree, method);
+  return canonical_result(std::move(tree), method);
+}
+
+}  // namespace
+
+std::string canonical(std::string_view json, std::string_view method) {
+  return to_json(canonical_tree(json, method));
+}
+
+std::string canonical_digest(std::string_view json, std::string_view method) {
+  const std::string text = canonical(json, method);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
+    throw std::runtime_error("OpenSSL cannot compute SHA-256");
+  }
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string hexadecimal;
+  for (unsigned i = 0; i < size; ++i) hexadecimal += {digits[digest[i] >> 4], digits[digest[i] & 15]};
+  return hexadecimal;
+}
+
+std::string canonical_diff(std::string_view a, std::string_view b, std::string_view method) {
+  std::vector<std::string> paths;
+  append_differences(canonical_tree(a, method), canonical_tree(b, method), "$", paths);
+  std::string json = "[";
+  const char* separator = "";
+  for (const std::string& path : paths) json += std::exchange(separator, ",") + json_literal(path);
+  return json + "]";
+}
+
+}  // namespace rpcroute::rpc
