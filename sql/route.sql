@@ -12,7 +12,7 @@
 --
 -- Policies rank by: smart the least prediction, where the last choice stays unless the gain exceeds switch_margin_sec;
 -- ping the least latency; least_lag the least lag, then the best fixed choice; guard the best fixed choice, unless it
--- lags by guard_lag_blocks or is excluded, then as least_lag; static its one provider. Ties go to the lower latency, then
+-- lags by guard_lag_blocks or is excluded, then as least_lag; static its one provider. Ties go to the smaller lag, the lower latency, then
 -- to the smaller name. The best fixed choice is the one with the least mean duration in the active model's training, or
 -- the static one where no model knows.
 --
@@ -249,9 +249,9 @@ WITH keyed AS (
            AS favoured
     FROM setting s CROSS JOIN candidate c WHERE c.exclusion IS NULL)
 SELECT *,
-       row_number() OVER (PARTITION BY chain, workload, region ORDER BY number, favoured DESC, latency_ms, provider_id)
+       row_number() OVER (PARTITION BY chain, workload, region ORDER BY number, favoured DESC, block_lag, latency_ms, provider_id)
          AS rank,
-       row_number() OVER (PARTITION BY chain, workload, region ORDER BY predicted_sec, latency_ms, provider_id)
+       row_number() OVER (PARTITION BY chain, workload, region ORDER BY predicted_sec, block_lag, latency_ms, provider_id)
          AS prediction_rank
   FROM keyed;
 

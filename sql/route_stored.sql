@@ -205,9 +205,9 @@ WITH keyed AS (
            AS favoured
     FROM setting s CROSS JOIN candidate c WHERE c.exclusion IS NULL)
 SELECT *,
-       row_number() OVER (PARTITION BY chain, workload, region ORDER BY number, favoured DESC, latency_ms, provider_id)
+       row_number() OVER (PARTITION BY chain, workload, region ORDER BY number, favoured DESC, block_lag, latency_ms, provider_id)
          AS rank,
-       row_number() OVER (PARTITION BY chain, workload, region ORDER BY predicted_sec, latency_ms, provider_id)
+       row_number() OVER (PARTITION BY chain, workload, region ORDER BY predicted_sec, block_lag, latency_ms, provider_id)
          AS prediction_rank
   FROM keyed;
 

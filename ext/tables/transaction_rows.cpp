@@ -150,8 +150,8 @@ probe::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite:
   probe::TransactionFollowPlan plan;
   plan.timeout_sec = constraints.real("timeout_sec", 0.1, 86400)
                          .value_or(static_cast<double>(settings.integer("tx_timeout_sec", 1, 86400, 300)));
-  plan.poll_ms = constraints.real("poll_ms", 10, 60000)
-                     .value_or(static_cast<double>(settings.integer("poll_ms", 10, 60000, 500)));
+  plan.poll_ms =
+      constraints.real("poll_ms", 10, 60000).value_or(static_cast<double>(settings.integer("poll_ms", 10, 60000, 500)));
   plan.call_timeout = call_timeout(settings);
   return plan;
 }
