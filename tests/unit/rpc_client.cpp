@@ -76,6 +76,12 @@ TEST_CASE("The second question travels on the first one's connection and says so
   CHECK(server.connections() == 1);
 }
 
+TEST_CASE("An answer that is there as soon as the question left still took time") {
+  const Server server(Server::answers("\"0x1\""));
+  RpcClient client;
+  for (int i = 0; i < 200; ++i) CHECK(ask(client, call(server.url())).latency_ms.value() > 0);
+}
+
 TEST_CASE("What may not be sent twice gets a connection of its own, which is not kept") {
   const Server server(Server::answers("\"0x1\""));
   RpcClient client;
