@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 import unittest
@@ -13,13 +14,13 @@ def one(database, sql, *arguments):
     return database.execute(sql, arguments).fetchone()
 
 
-def in_another_process(sql, argument, url):
+def in_another_process(sql, argument, url, chain_id):
     """The row of a process that did not send what it resolves, and so cannot time it."""
     program = ("import json, sys; from nodes import connect; "
                "sql, argument, providers = sys.argv[1:]; "
                "row = connect().execute(sql.replace('(?)', '(?, ?)'), (argument, providers)).fetchone(); "
                "print(json.dumps(row))")
-    providers = json.dumps([{"provider_id": "a", "url": url, "chain_id": 31337, "is_mainnet": False}])
+    providers = json.dumps([{"provider_id": "a", "url": url, "chain_id": chain_id, "is_mainnet": False}])
     done = subprocess.run([sys.executable, "-c", program, sql, argument, providers], check=True, capture_output=True,
                           text=True, cwd=os.path.dirname(os.path.abspath(__file__)),
                           env={**os.environ, "RPCROUTE_EXTENSION": os.path.abspath(EXTENSION)})
@@ -58,10 +59,12 @@ class Probing(unittest.TestCase):
     """Three names for one node: all providers of one chain."""
 
     def setUp(self):
-        self.node = self.enterContext(anvil("--block-time", "1"))
-        self.url = self.node[0]
+        # A chain of its own for each test: the machine remembers, by chain id, which numbers an account has used.
+        self.chain_id = 1_000_000 + secrets.randbelow(1 << 40)
+        self.url, _ = self.enterContext(anvil("--block-time", "1", "--chain-id", str(self.chain_id)))
         self.database = connect()
         script(self.database, "schema")
+        self.database.execute("UPDATE rpc_chains SET chain_id = ? WHERE chain = 'devnet'", (self.chain_id,))
         self.database.executemany("INSERT INTO rpc_providers (provider_id, chain, url) VALUES (?, 'devnet', ?)",
                                   [(name, self.url) for name in ("a", "b", "c")])
         self.account = rpc(self.url, "eth_accounts")[0]
@@ -96,7 +99,7 @@ class Probing(unittest.TestCase):
         sent = json.dumps([{"provider_id": "a", "tx_hash": tx_hash, "timestamp": at}])
         resolve = "SELECT state, duration_source, duration_sec IS NULL FROM tx_wait(?)"
         self.assertEqual(one(self.database, resolve, sent), ("confirmed", "receipt", 0))
-        self.assertEqual(in_another_process(resolve, sent, self.url), ["confirmed", "block", 1])
+        self.assertEqual(in_another_process(resolve, sent, self.url, self.chain_id), ["confirmed", "block", 1])
 
 
 if __name__ == "__main__":
