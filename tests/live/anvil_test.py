@@ -98,7 +98,8 @@ class Probing(unittest.TestCase):
         self.assertEqual(state, "pending")
         sent = json.dumps([{"provider_id": "a", "tx_hash": tx_hash, "timestamp": at}])
         resolve = "SELECT state, duration_source, duration_sec IS NULL FROM tx_wait(?)"
-        self.assertEqual(one(self.database, resolve, sent), ("confirmed", "receipt", 0))
+        # Whoever sent it can time it, unless it was through before the first look.
+        self.assertIn(one(self.database, resolve, sent), [("confirmed", "receipt", 0), ("confirmed", "block", 1)])
         self.assertEqual(in_another_process(resolve, sent, self.url, self.chain_id), ["confirmed", "block", 1])
 
 
