@@ -97,20 +97,40 @@ QualifiedName parse_qualified_name(std::string_view text) {
   return result;
 }
 
+namespace {
+
+Relation relation_of(std::string schema, std::string name, std::string_view type, bool without_rowid) {
+  if (type == "virtual" || type == "shadow") {
+    throw Error("'" + name + "' is a virtual table; only ordinary tables and views are read");
+  }
+  return {std::move(schema), std::move(name), type == "view", without_rowid};
+}
+
+/// The pragma for one schema opens no transaction on another. So a TEMP table is found without a lock on the database;
+/// it would last as long as the statement that asks, which may be waiting for a provider.
+std::optional<Relation> find_temporary_relation(Connection& connection, std::string_view name) {
+  Query literal(connection, "SELECT quote(?1)");
+  literal.bind(1, name).step();
+  Query list(connection, "PRAGMA temp.table_list(" + literal.text(0) + ")");
+  if (!list.step()) return std::nullopt;
+  return relation_of(list.text(0), list.text(1), list.text(2), list.integer(4) != 0);
+}
+
+}  // namespace
+
 std::optional<Relation> find_relation(Connection& connection, std::string_view schema, std::string_view name) {
+  if (schema.empty()) {
+    if (auto temporary = find_temporary_relation(connection, name)) return temporary;
+  }
   // pragma_table_list has no eponymous tables: what it does not list cannot be read.
   Query query(connection,
               "SELECT l.schema, l.name, l.type, l.wr FROM pragma_table_list AS l "
               "JOIN pragma_database_list AS d ON d.name = l.schema "
               "WHERE l.name = ?1 COLLATE NOCASE AND (?2 = '' OR l.schema = ?2 COLLATE NOCASE) "
-              "ORDER BY l.schema <> 'temp', d.seq LIMIT 1");
+              "ORDER BY d.seq LIMIT 1");
   query.bind(1, name).bind(2, schema);
   if (!query.step()) return std::nullopt;
-  const std::string type = query.text(2);
-  if (type == "virtual" || type == "shadow") {
-    throw Error("'" + std::string(name) + "' is a virtual table; only ordinary tables and views are read");
-  }
-  return Relation{query.text(0), query.text(1), type == "view", query.integer(3) != 0};
+  return relation_of(query.text(0), query.text(1), query.text(2), query.integer(3) != 0);
 }
 
 Relation required_relation(Connection& connection, std::string_view name) {
