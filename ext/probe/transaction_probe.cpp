@@ -142,6 +142,7 @@ void TransactionProbe::deliver(rpc::Call call, std::optional<NodeTransaction> no
                                          std::move(node_transaction), beat, context_.plan.call_timeout,
                                          [this](const DeliveryOutcome& outcome) { hear_delivery(outcome); });
   delivery_->start(std::move(call));
+  broadcast_head_.emplace(conversation_, context_.fleet, own_, context_.plan.call_timeout);
   const bool may_stay_unclear = !context_.plan.wait && record_.tx_hash;
   const double patience = may_stay_unclear ? send_patience_sec : context_.plan.timeout_sec;
   conversation_.at(conversation_.now() + clock_seconds(patience), [this] { give_up(); });
@@ -172,6 +173,7 @@ void TransactionProbe::hear_delivery(const DeliveryOutcome& outcome) {
 void TransactionProbe::accept(const DeliveryOutcome& outcome) {
   record_.tx_hash = outcome.tx_hash;
   record_.submit_ms = outcome.submit_ms;
+  record_.submit_head = broadcast_head_->of_others(record_.submit_head);
   write_book(BookStage::sent);
   numbering_.lease.reset();
   context_.book.remember(outcome.tx_hash, {delivery_->started(), record_.timestamp, record_.submit_ms,
@@ -250,6 +252,7 @@ void TransactionProbe::time_out() {
 void TransactionProbe::resolve(const Sight& sight) {
   resolving_ = true;
   watch_->stop();
+  record_.submit_head = broadcast_head_->of_others(record_.submit_head);
   fill_from_receipt(record_, sight.receipt);
   record_.duration_sec = since_start(sight.first);
   record_.duration_source = "receipt";

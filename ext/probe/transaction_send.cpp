@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "probe/transaction_delivery.hpp"
+#include "probe/transaction_head.hpp"
 #include "probe/transaction_probe.hpp"
 #include "probe/transaction_reference.hpp"
 
@@ -81,6 +82,7 @@ class SendJob {
                                            [this](const DeliveryOutcome& outcome) { hear_delivery(outcome); });
     delivery_->start(
         call_to(fleet(), *place_.own, "eth_sendRawTransaction", json_strings({*record_.raw}), send_timeout));
+    broadcast_head_.emplace(conversation_, fleet(), *place_.own, context_.plan.call_timeout);
     conversation_.at(conversation_.now() + clock_seconds(patience_sec), [this] { delivery_->give_up(); });
   }
 
@@ -102,6 +104,7 @@ class SendJob {
   }
 
   void accept() {
+    record_.submit_head = broadcast_head_->of_others(record_.submit_head);
     context_.book.remember(*record_.tx_hash, {delivery_->started(), record_.timestamp, record_.submit_ms,
                                               record_.submit_head, std::nullopt, record_.overlap});
     if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
@@ -153,6 +156,7 @@ class SendJob {
   double expires_;
   Conversation conversation_;
   std::unique_ptr<Delivery> delivery_;
+  std::optional<BroadcastHead> broadcast_head_;
   bool finished_ = false;
 };
 
