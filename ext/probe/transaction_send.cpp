@@ -108,7 +108,7 @@ class SendJob {
     context_.book.remember(*record_.tx_hash, {delivery_->started(), record_.timestamp, record_.submit_ms,
                                               record_.submit_head, std::nullopt, record_.overlap});
     if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
-      lease->put({nonce(), BookStage::sent, *record_.tx_hash,
+      lease->put({nonce(), BookStage::sent, *record_.tx_hash, record_.provider_id, fleet().genesis(),
                   static_cast<std::uint64_t>(record_.submit_head.value_or(0)), conversation_.unix_now(), this_process(),
                   this_process_started()});
     }
@@ -135,9 +135,7 @@ class SendJob {
   void fail(const rpc::Failure& failure) {
     note(failure);
     if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
-      const auto found = lease->entries().find(nonce());
-      const bool ours = found != lease->entries().end() && found->second.tx_hash == record_.tx_hash;
-      if (ours) lease->erase(nonce());
+      lease->erase(nonce(), *record_.tx_hash);
     }
     record_.raw.reset();
     finish(TransactionState::rejected);
@@ -200,11 +198,16 @@ class TransactionSend::Impl {
     for (Fleet* fleet : fleets_.all()) {
       ++missing;
       const auto whom = fleet->all_asked();
-      conversation_.ask_all(calls_to(*fleet, whom, "eth_chainId", "[]", plan_.call_timeout),
-                            [&missing, fleet, whom](const std::vector<rpc::Answer>& answers) {
-                              fleet->hear_chain_ids(whom, answers);
-                              --missing;
-                            });
+      auto calls = calls_to(*fleet, whom, "eth_chainId", "[]", plan_.call_timeout);
+      for (auto& call : calls_to(*fleet, whom, "eth_getBlockByNumber", R"(["0x0",false])", plan_.call_timeout)) {
+        calls.push_back(std::move(call));
+      }
+      conversation_.ask_all(std::move(calls), [&missing, fleet, whom](const std::vector<rpc::Answer>& answers) {
+        const auto middle = answers.begin() + static_cast<std::ptrdiff_t>(whom.size());
+        fleet->hear_chain_ids(whom, {answers.begin(), middle});
+        fleet->hear_genesis(whom, {middle, answers.end()});
+        --missing;
+      });
     }
     while (missing > 0) exchange_.step(interrupt_);
     verified_ = true;
