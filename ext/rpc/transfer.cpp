@@ -200,7 +200,8 @@ void Transfer::read_status() {
 HttpReply Transfer::finish(CURLcode code, Clock::time_point finished) {
   const auto age = std::chrono::duration<double>(Clock::now() - finished).count();
   reply_.timestamp = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - age;
-  reply_.finished = std::max(finished, reply_.started);
+  // When connecting, sending and receiving were one step, the socket was seen ready before the request left.
+  reply_.finished = finished < reply_.started ? Clock::now() : finished;
   read_status();
   long connections = 0;
   long os_error = 0;
