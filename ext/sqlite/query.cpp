@@ -1,5 +1,6 @@
 #include "sqlite/query.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace rpcroute::sqlite {
@@ -75,6 +76,12 @@ std::string Query::text(int column) const {
   return std::string(data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
 }
 
+bool same_name(std::string_view left, std::string_view right) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [&](char l, char r) { return lower(l) == lower(r); });
+}
+
 std::string identifier(std::string_view name) {
   std::string quoted = "\"";
   for (const char character : name) {
@@ -98,19 +105,22 @@ QualifiedName parse_qualified_name(std::string_view text) {
 }
 
 std::optional<Relation> find_relation(Connection& connection, std::string_view schema, std::string_view name) {
-  // pragma_table_list has no eponymous tables: what it does not list cannot be read.
-  Query query(connection,
-              "SELECT l.schema, l.name, l.type, l.wr FROM pragma_table_list AS l "
-              "JOIN pragma_database_list AS d ON d.name = l.schema "
-              "WHERE l.name = ?1 COLLATE NOCASE AND (?2 = '' OR l.schema = ?2 COLLATE NOCASE) "
-              "ORDER BY l.schema <> 'temp', d.seq LIMIT 1");
-  query.bind(1, name).bind(2, schema);
-  if (!query.step()) return std::nullopt;
-  const std::string type = query.text(2);
-  if (type == "virtual" || type == "shadow") {
+  // By a PRAGMA statement: a database can hold a table named pragma_table_list that lies. Eponymous tables are not
+  // listed, and what is not listed cannot be read. Schemas come in SQLite's order of names: main, temp, attached.
+  Query query(connection, "PRAGMA table_list(" + identifier(name) + ")");  // schema, name, type, ncol, wr, strict
+  std::optional<Relation> found;
+  std::string found_type;
+  while (query.step()) {
+    const std::string in = query.text(0);
+    const bool wanted = schema.empty() ? !found || in == "temp" : same_name(in, schema);
+    if (!wanted) continue;
+    found_type = query.text(2);
+    found = Relation{in, query.text(1), found_type == "view", query.integer(4) != 0};
+  }
+  if (found_type == "virtual" || found_type == "shadow") {
     throw Error("'" + std::string(name) + "' is a virtual table; only ordinary tables and views are read");
   }
-  return Relation{query.text(0), query.text(1), type == "view", query.integer(3) != 0};
+  return found;
 }
 
 Relation required_relation(Connection& connection, std::string_view name) {
