@@ -113,24 +113,27 @@ Relation relation_of(std::string schema, std::string name, std::string_view type
   return {std::move(schema), std::move(name), type == "view", without_rowid};
 }
 
-/// The relation of that name in `schema` (empty: wherever, in SQLite's order of names). By a PRAGMA statement, since a
-/// database can hold a table named pragma_table_list that lies. Eponymous tables are not listed, and what is not listed
-/// cannot be read.
-std::optional<Relation> listed(Connection& connection, std::string_view schema, std::string_view name) {
-  const std::string where = schema.empty() ? "" : identifier(schema) + ".";
-  Query list(connection, "PRAGMA " + where + "table_list(" + identifier(name) + ")");
-  if (!list.step()) return std::nullopt;  // schema, name, type, ncol, wr, strict
-  return relation_of(list.text(0), list.text(1), list.text(2), list.integer(4) != 0);
+/// What `pragma` lists of that name; of `schema` alone unless that is empty. By a PRAGMA statement, since a database can
+/// hold a table named pragma_table_list that lies. Eponymous tables are not listed, and what is not listed cannot be read.
+std::optional<Relation> listed(Connection& connection, const std::string& pragma, std::string_view schema,
+                               std::string_view name) {
+  Query list(connection, "PRAGMA " + pragma + "(" + identifier(name) + ")");  // schema, name, type, ncol, wr, strict
+  while (list.step()) {
+    if (!schema.empty() && !same_name(list.text(0), schema)) continue;
+    return relation_of(list.text(0), list.text(1), list.text(2), list.integer(4) != 0);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Relation> find_relation(Connection& connection, std::string_view schema, std::string_view name) {
-  if (!schema.empty()) return listed(connection, schema, name);
-  // The pragma for one schema opens no transaction on another. So a TEMP table is found without a lock on the database;
-  // it would last as long as the statement that asks, which may be waiting for a provider.
-  if (auto temporary = listed(connection, "temp", name)) return temporary;
-  return listed(connection, "", name);
+  // TEMP tables come first in SQLite's order of names. The pragma for that schema alone opens no transaction on the
+  // database; it would last as long as the statement that asks, which may be waiting for a provider.
+  if (schema.empty()) {
+    if (auto temporary = listed(connection, "temp.table_list", "", name)) return temporary;
+  }
+  return listed(connection, "table_list", schema, name);
 }
 
 Relation required_relation(Connection& connection, std::string_view name) {
