@@ -6,7 +6,9 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import sqlite3
+import subprocess
 import tempfile
 import threading
 import time
@@ -741,6 +743,32 @@ class Refusals(Pipeline):
         self.rows("CREATE TEMP TABLE rpc_settings (key, value)")
         self.run_script("collect")
         self.assertEqual(self.value("SELECT count(*) FROM rpc_metrics"), 1)
+
+
+class Shell(Pipeline):
+    SCRIPTS = ("schema", "collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")
+
+    def test_scripts_are_plain_sql_that_waits_for_other_writers(self):
+        for name in self.SCRIPTS:
+            lines = [line for line in script(name).splitlines() if line and not line.startswith("--")]
+            self.assertTrue(lines[0].startswith("PRAGMA busy_timeout"), name)
+            self.assertEqual([line for line in lines if line.startswith(".")], [], name)
+        self.assertEqual(script("export").count(";"), 1)
+
+    @unittest.skipUnless(shutil.which("sqlite3"), "the sqlite3 shell is not installed")
+    def test_the_stock_shell_reads_them_and_exports_the_label_first(self):
+        self.history(60)
+        self.rows("INSERT INTO route_targets (chain, policy) VALUES ('ethereum-sepolia', 'least_lag')")
+        self.database.close()
+        commands = [f".load {EXTENSION}"] + [f".read {ROOT}/sql/{name}.sql" for name in (
+            "schema", "align", "train", "evaluate", "route_stored")]
+        ran = subprocess.run(["sqlite3", "-bail", "-batch", self.path], input="\n".join(commands), text=True,
+                             capture_output=True, check=False)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        exported = subprocess.run(["sqlite3", "-header", "-csv", self.path], input=script("export"), text=True,
+                                  capture_output=True, check=True).stdout.splitlines()
+        self.assertTrue(exported[0].startswith("duration_sec,latency_ms,block_lag,"))
+        self.assertEqual(len(exported), 61)
 
 
 if __name__ == "__main__":
