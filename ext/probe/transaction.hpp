@@ -48,11 +48,11 @@ struct TransactionRecord {
   std::string provider_id;
   std::string chain;
   std::string region;
-  std::optional<std::string> tx_hash;
-  std::optional<std::string> raw;  ///< the signed bytes, while the transaction is prepared or pending
-  std::optional<std::uint64_t> nonce;
-  std::int64_t overlap = 0;          ///< earlier ones of the account not yet mined at the broadcast
-  std::optional<double> propensity;  ///< of the draw; empty when the statement forced it
+  std::optional<std::string> tx_hash;  ///< none for what TransactionScan calls rejected
+  std::optional<std::string> raw;      ///< the signed bytes, while the transaction is prepared or pending
+  std::optional<std::uint64_t> nonce;  ///< none for what TransactionScan calls rejected: the next one gets it
+  std::int64_t overlap = 0;            ///< earlier ones of the account not yet mined at the broadcast
+  std::optional<double> propensity;    ///< of the draw; empty when the statement forced it
   TransactionState state = TransactionState::rejected;
   std::optional<int> status;                        ///< of the receipt
   std::optional<double> duration_sec;               ///< broadcast → first receipt anywhere; timeout_sec for a timeout

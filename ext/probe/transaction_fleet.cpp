@@ -43,11 +43,22 @@ std::string chain_of(const rpc::Provider& provider) {
   return provider.chain_id ? "chain id " + std::to_string(*provider.chain_id) : "an unnamed chain";
 }
 
-std::vector<rpc::Provider> providers_of_one_chain(std::vector<rpc::Provider> candidates, bool allow_mainnet) {
+std::vector<rpc::Provider> providers_of_one_chain(std::vector<rpc::Provider> candidates,
+                                                  const std::vector<std::string>& forced, bool allow_mainnet) {
+  const bool any = !candidates.empty();
   std::erase_if(candidates, [](const rpc::Provider& provider) { return provider.kind != rpc::ChainKind::evm; });
+  if (any && candidates.empty()) throw std::invalid_argument("probe transactions are sent on EVM chains only");
+  if (!forced.empty()) {
+    std::set<std::string> wanted;
+    for (const rpc::Provider& provider : candidates) {
+      const bool named = std::find(forced.begin(), forced.end(), provider.provider_id) != forced.end();
+      if (named) wanted.insert(chain_of(provider));
+    }
+    std::erase_if(candidates, [&](const auto& provider) { return !wanted.contains(chain_of(provider)); });
+  }
   const bool any_testnet = std::any_of(candidates.begin(), candidates.end(),
                                        [](const rpc::Provider& provider) { return !is_mainnet(provider); });
-  if (any_testnet && !allow_mainnet) std::erase_if(candidates, is_mainnet);
+  if (any_testnet && !allow_mainnet && forced.empty()) std::erase_if(candidates, is_mainnet);
   std::set<std::string> chains;
   for (const rpc::Provider& provider : candidates) chains.insert(chain_of(provider));
   if (chains.size() > 1) {

@@ -27,10 +27,11 @@ struct Endpoint {
 /// What tells chains apart: the name, else the number.
 std::string chain_of(const rpc::Provider& provider);
 
-/// Those of `candidates` that tx_probe may concern: EVM, and of one chain, which the non-mainnet ones decide when there
-/// are any. When there is none but mainnets they are kept, to be refused by name. Throws std::invalid_argument naming
-/// the chains when there are several.
-std::vector<rpc::Provider> providers_of_one_chain(std::vector<rpc::Provider> candidates, bool allow_mainnet);
+/// Those of `candidates` that tx_probe may concern: EVM, and of one chain, which the `forced` ones decide when there
+/// are any, else the non-mainnet ones when there are any. Mainnets that are left are there to be refused by name.
+/// Throws std::invalid_argument when no candidate is EVM, or naming the chains when there are several.
+std::vector<rpc::Provider> providers_of_one_chain(std::vector<rpc::Provider> candidates,
+                                                  const std::vector<std::string>& forced, bool allow_mainnet);
 
 /// Ordered by provider_id, so that a seed gives the same draws whatever order a query found them in.
 class Fleet {

@@ -275,7 +275,10 @@ void TransactionProbe::finish(TransactionState state) {
   conversation_.withdraw();
 }
 
+/// A transaction that nobody took is none: the next one of the account has its number, and may have its very bytes.
 void TransactionProbe::fail(rpc::ErrorClass error_class, const std::string& message) {
+  record_.tx_hash.reset();
+  record_.nonce.reset();
   record_.error_class = error_class;
   record_.error = message;
   finish(TransactionState::rejected);

@@ -43,7 +43,8 @@ class TransactionScan::Impl {
         progress_(std::move(progress)),
         exchange_(transport),
         conversation_(exchange_),
-        fleet_(providers_of_one_chain(std::move(candidates), plan_.allow_mainnet), plan_.allow_mainnet),
+        fleet_(providers_of_one_chain(std::move(candidates), plan_.forced_providers, plan_.allow_mainnet),
+               plan_.allow_mainnet),
         draw_(plan_.seed),
         book_(book) {
     if (plan_.signer.empty()) plan_.signer = default_signer();

@@ -340,6 +340,13 @@ TEST_CASE("providers of several chains need a choice, unless all but one are mai
   CHECK_THROWS_WITH(scan(), Catch::Contains("othernet, testnet"));
   providers[1].is_mainnet = true;
   CHECK_NOTHROW(scan());
+  bench.plan.forced_providers = {"b"};
+  const auto rows = Bench::all_of(TransactionScan(bench.world, providers, bench.plan, "", {}, {}, bench.book));
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].provider_id == "b");
+  CHECK(rows[0].error_class == rpc::ErrorClass::mainnet);
+  for (auto& provider : providers) provider.kind = rpc::ChainKind::solana;
+  CHECK_THROWS_WITH(scan(), Catch::Contains("EVM chains only"));
 }
 
 TEST_CASE("a forced provider is the only one to send, without a propensity, while the others watch") {
@@ -442,7 +449,8 @@ TEST_CASE("a transaction that nobody took is rejected with its class, and its nu
   CHECK(records[0].error_class == expected);
   CHECK_FALSE(records[0].duration_sec);
   CHECK(records[1].state == TransactionState::confirmed);
-  CHECK(records[1].nonce == records[0].nonce);
+  CHECK_FALSE(records[0].tx_hash);
+  CHECK(records[1].nonce == 0);
 }
 
 TEST_CASE("what may have landed keeps its number until its time is over") {
