@@ -8,9 +8,6 @@
 namespace rpcroute::probe {
 namespace {
 
-/// An acknowledgement may take longer than a read: a provider that lags passes the transaction on first.
-constexpr rpc::Milliseconds send_timeout{10'000};
-
 /// How long an unclear answer is looked into when nobody waits for the receipt.
 constexpr double send_patience_sec = 20;
 
@@ -116,7 +113,7 @@ void TransactionProbe::sign_and_send() {
     record_.submit_head.reset();
     return finish(TransactionState::prepared);
   }
-  deliver(call_to(context_.fleet, own_, "eth_sendRawTransaction", json_strings({*record_.raw}), send_timeout), {});
+  deliver(call_to_send(context_.fleet, own_, "eth_sendRawTransaction", json_strings({*record_.raw})), {});
 }
 
 void TransactionProbe::send_by_node() {
@@ -126,9 +123,8 @@ void TransactionProbe::send_by_node() {
                              chain::quantity(context_.fees.max_fee) + R"(","maxPriorityFeePerGas":")" +
                              chain::quantity(context_.fees.priority_fee) + R"(","nonce":")" +
                              chain::quantity(numbering_.nonce) + R"("}])";
-  rpc::Call call = call_to(context_.fleet, own_, "eth_sendTransaction", params, send_timeout);
-  call.never_resend = true;
-  deliver(std::move(call), NodeTransaction{account_, numbering_.nonce});
+  deliver(call_to_send(context_.fleet, own_, "eth_sendTransaction", params),
+          NodeTransaction{account_, numbering_.nonce});
 }
 
 void TransactionProbe::deliver(rpc::Call call, std::optional<NodeTransaction> node_transaction) {

@@ -783,6 +783,57 @@ TEST_CASE("a rerun after a crash sends the same bytes once, and finds what had b
   CHECK(sends(bench.world) == 1);
 }
 
+TEST_CASE("what a provider had before it was sent again is not timed from the second sending") {
+  Bench bench({"a", "b"});
+  bench.drawn("a");
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  World::Node& node = bench.world.nodes.at("a");
+  node.passes_on = false;
+  CHECK(bench.send(prepared).at(0).state == TransactionState::pending);
+  // The process died; the next one is told by every backend but the one that has it that nobody knows the transaction.
+  node.faults["eth_getTransactionByHash"] = {instead(result("null"))};
+  NonceBook another(bench.directory.path());
+  const auto again = Bench::all_of(TransactionSend(bench.world, Bench::references(prepared), bench.world.providers(),
+                                                   bench.follow, "here", {}, another));
+  CHECK(again.at(0).state == TransactionState::pending);
+  CHECK(again.at(0).timestamp == prepared.at(0).timestamp);
+  CHECK_FALSE(again.at(0).submit_ms);
+  node.passes_on = true;
+  const auto resolved = Bench::all_of(TransactionWait(bench.world, Bench::references(again), bench.world.providers(),
+                                                      bench.follow, "here", {}, another));
+  CHECK(resolved.at(0).state == TransactionState::confirmed);
+  CHECK(resolved.at(0).duration_source == "block");
+  CHECK_FALSE(resolved.at(0).duration_sec);
+}
+
+TEST_CASE("a prepared transaction behind one that was not sent is not sent either") {
+  Bench bench({"a", "b"});
+  bench.plan.n = 2;
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  const auto late = bench.send({prepared.at(1)});
+  CHECK(late.at(0).state == TransactionState::rejected);
+  CHECK(late.at(0).error_class == rpc::ErrorClass::nonce);
+  CHECK(sends(bench.world) == 0);
+  // Its number is free again, behind the first.
+  CHECK(bench.send({prepared.at(0)}).at(0).state == TransactionState::pending);
+  bench.plan.n = 1;
+  CHECK(bench.only().nonce == 1);
+}
+
+TEST_CASE("prepared transactions follow each other through nodes that leave the pool out of their pending count") {
+  Bench bench({"a", "b"});
+  for (auto& [id, node] : bench.world.nodes) {
+    node.habits["eth_getTransactionCount"] = [](const auto&) { return result("\"0x0\""); };
+  }
+  bench.plan.n = 3;
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  for (const auto& record : bench.send(prepared)) CHECK(record.state == TransactionState::pending);
+  CHECK(sends(bench.world) == 3);
+}
+
 TEST_CASE("another process's transaction is resolved by its block, without a duration") {
   Bench bench({"a", "b"});
   bench.plan.wait = false;
