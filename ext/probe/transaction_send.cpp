@@ -110,8 +110,8 @@ class SendJob {
     const auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account);
     if (!lease) return pending;
     for (std::uint64_t number = pending; number < nonce(); ++number) {
-      const auto entry = lease->entries().find(number);
-      if (entry == lease->entries().end() || entry->second.stage == BookStage::prepared) return number;
+      const auto entry = lease->entries(fleet().genesis()).find(number);
+      if (entry == lease->entries(fleet().genesis()).end() || entry->second.stage == BookStage::prepared) return number;
     }
     return std::nullopt;
   }
