@@ -109,9 +109,10 @@ class SendJob {
     if (nonce() <= pending) return std::nullopt;
     const auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account);
     if (!lease) return pending;
+    const auto entries = lease->entries(fleet().genesis());
     for (std::uint64_t number = pending; number < nonce(); ++number) {
-      const auto entry = lease->entries(fleet().genesis()).find(number);
-      if (entry == lease->entries(fleet().genesis()).end() || entry->second.stage == BookStage::prepared) return number;
+      const auto entry = entries.find(number);
+      if (entry == entries.end() || entry->second.stage == BookStage::prepared) return number;
     }
     return std::nullopt;
   }
