@@ -31,10 +31,10 @@ say "Building with the address and undefined-behaviour sanitizers"
 configure asan
 cmake --build build/asan --target rpcroute rpcroute-unit rpcroute-host
 say "Testing with them"
-ctest --test-dir build/asan --output-on-failure --no-tests=error -R '^(unit|host): '
+ctest --test-dir build/asan --output-on-failure --no-tests=error -R '^(unit|host):'
 
 say "Building with the thread sanitizer"
 configure tsan
 cmake --build build/tsan --target rpcroute rpcroute-host
 say "Testing with it"
-ctest --test-dir build/tsan --output-on-failure --no-tests=error -R '^host: '
+ctest --test-dir build/tsan --output-on-failure --no-tests=error -R '^host:'

@@ -39,9 +39,8 @@ std::vector<PrivateKey> keys_of_environment(std::string_view names) {
   while (true) {
     const auto comma = names.find(',');
     const std::string name(trimmed(names.substr(0, comma)));
-    if (!is_key_variable(name)) {
-      throw std::invalid_argument("signer: variables are named RPCROUTE_KEY, RPCROUTE_KEY_2 and so on, got '" +
-                                  name.substr(0, 40) + "'");
+    if (!is_key_variable(name)) {  // not repeated: it may be the key itself, put where its variable's name belongs
+      throw std::invalid_argument("signer: variables are named RPCROUTE_KEY, RPCROUTE_KEY_2 and so on");
     }
     const char* value = std::getenv(name.c_str());
     if (value == nullptr || *value == 0) throw std::invalid_argument("signer: the variable " + name + " is not set");

@@ -6,16 +6,6 @@
 namespace rpcroute::functions {
 namespace {
 
-char lower(char character) {
-  return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
-}
-
-/// As SQLite compares names.
-bool same_name(std::string_view left, std::string_view right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](char l, char r) { return lower(l) == lower(r); });
-}
-
 sqlite::Relation relation_of(sqlite::Connection& connection, std::string_view written) {
   const sqlite::QualifiedName name = sqlite::parse_qualified_name(written);
   auto relation = sqlite::find_relation(connection, name.schema, name.name);
@@ -56,7 +46,7 @@ AsofSource::AsofSource(sqlite::Connection& connection, std::string_view written)
       relation_(relation_of(connection, written)),
       columns_(columns_of(connection, relation_)) {
   const bool has_rowid_column =
-      std::any_of(columns_.begin(), columns_.end(), [](const auto& name) { return same_name(name, "rowid"); });
+      std::any_of(columns_.begin(), columns_.end(), [](const auto& name) { return sqlite::same_name(name, "rowid"); });
   // SQLite 3.40 answers NULL for the rowid of a view without saying so.
   if (relation_.is_view && !has_rowid_column) {
     throw sqlite::Error("view " + relation_.name + " has no column named rowid: its rows cannot be told apart");
@@ -65,8 +55,8 @@ AsofSource::AsofSource(sqlite::Connection& connection, std::string_view written)
 }
 
 std::string AsofSource::column(std::string_view name) const {
-  const auto found =
-      std::find_if(columns_.begin(), columns_.end(), [&](const auto& column) { return same_name(column, name); });
+  const auto found = std::find_if(columns_.begin(), columns_.end(),
+                                  [&](const auto& column) { return sqlite::same_name(column, name); });
   // Qualified, since SQLite takes a quoted name that is no column for a string.
   if (found != columns_.end()) return "s." + sqlite::identifier(*found);
   std::string known;

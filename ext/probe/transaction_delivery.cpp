@@ -7,6 +7,9 @@
 namespace rpcroute::probe {
 namespace {
 
+/// An acknowledgement may take longer than a read: a provider that lags passes the transaction on first.
+constexpr rpc::Milliseconds send_timeout{10'000};
+
 constexpr int rounds_after_nonce_used = 3;
 constexpr int denials_that_count = 3;
 constexpr std::uint64_t blocks_that_count = 3;
@@ -25,6 +28,12 @@ std::optional<Verdict> objection(const rpc::Answer& answer, std::string& tx_hash
 }
 
 }  // namespace
+
+rpc::Call call_to_send(const Fleet& fleet, std::size_t i, std::string method, std::string params) {
+  rpc::Call call = call_to(fleet, i, std::move(method), std::move(params), send_timeout);
+  call.never_resend = true;
+  return call;
+}
 
 Delivery::Delivery(Exchange& exchange, const Fleet& fleet, std::size_t own, std::string tx_hash,
                    std::optional<NodeTransaction> node_transaction, rpc::Clock::duration beat,
@@ -55,6 +64,7 @@ void Delivery::hear(const rpc::Answer& answer) {
     if (auto objected = objection(answer, outcome_.tx_hash)) outcome_.verdict = *objected;
   }
   const bool accepted = outcome_.verdict.acceptance == Acceptance::accepted;
+  outcome_.was_known = answer.failure && (accepted || outcome_.verdict.acceptance == Acceptance::nonce_used);
   if (accepted) outcome_.submit_ms = 1000 * seconds_between(answer.started, answer.finished);
   if (accepted || confirmed_) return end(DeliveryEnd::accepted);
   search();

@@ -24,7 +24,12 @@ struct DeliveryOutcome {
   Verdict verdict;                  ///< of the answer; unless accepted, the reason
   std::string tx_hash;              ///< empty when the node signs and nothing came of it
   std::optional<double> submit_ms;  ///< broadcast → acknowledgement
+  bool was_known = false;           ///< accepted, and the provider seems to have had it before: when it left is unknown
 };
+
+/// The call that hands a transaction over, with the patience an acknowledgement deserves. The client never repeats it
+/// by itself, as it would on a kept connection that breaks: the moment the bytes left would be lost.
+rpc::Call call_to_send(const Fleet& fleet, std::size_t i, std::string method, std::string params);
 
 /// Sends once. A bad answer is never the last word: every provider is asked for the transaction before it is called
 /// refused. How long it is looked for depends on what the answer left open:

@@ -4,16 +4,18 @@
 #include <stdexcept>
 
 #include "probe/transaction_delivery.hpp"
+#include "probe/transaction_head.hpp"
 #include "probe/transaction_probe.hpp"
 #include "probe/transaction_reference.hpp"
 
 namespace rpcroute::probe {
 namespace {
 
-constexpr rpc::Milliseconds send_timeout{10'000};
-
 /// How long an unclear answer is looked into before the transaction is left to tx_wait.
 constexpr double patience_sec = 20;
+
+/// How often earlier numbers are looked for, a beat apart, before they are called missing: providers may lag.
+constexpr int looks_for_earlier = 3;
 
 /// What all of a statement's sends share.
 struct SendContext {
@@ -22,7 +24,7 @@ struct SendContext {
   const TransactionFollowPlan& plan;
 };
 
-/// One transaction: known already? → how many before it? → delivery.
+/// One transaction: known already? → are those before it on their way? → delivery.
 class SendJob {
  public:
   SendJob(const SendContext& context, Fleets::Place place, ReadTransaction read, TransactionRecord record,
@@ -65,26 +67,67 @@ class SendJob {
   }
 
   void count_earlier() {
-    auto calls = calls_to(fleet(), fleet().verified(), "eth_getTransactionCount",
-                          json_strings({read_.account, "latest"}), context_.plan.call_timeout);
-    conversation_.ask_all(std::move(calls), [this](const std::vector<rpc::Answer>& answers) {
-      std::uint64_t latest = 0;
-      for (const rpc::Answer& answer : answers) latest = std::max(latest, quantity_of(answer).value_or(0));
-      if (nonce() > latest) record_.overlap = static_cast<std::int64_t>(nonce() - latest);
-      deliver();
-    });
+    std::vector<rpc::Call> calls;
+    for (const char* tag : {"latest", "pending"}) {
+      for (const std::size_t i : fleet().verified()) {
+        calls.push_back(call_to(fleet(), i, "eth_getTransactionCount", json_strings({read_.account, tag}),
+                                context_.plan.call_timeout));
+      }
+    }
+    conversation_.ask_all(std::move(calls), [this](const std::vector<rpc::Answer>& answers) { hear_counts(answers); });
+  }
+
+  void hear_counts(const std::vector<rpc::Answer>& answers) {
+    std::uint64_t latest = 0;
+    std::optional<std::uint64_t> pending;
+    for (std::size_t k = 0; k < answers.size(); ++k) {
+      const auto count = quantity_of(answers[k]);
+      if (!count) continue;
+      if (k < answers.size() / 2) latest = std::max(latest, *count);
+      pending = std::max(pending.value_or(0), *count);
+    }
+    if (!pending) {
+      return postpone({rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}});
+    }
+    if (nonce() > latest) record_.overlap = static_cast<std::int64_t>(nonce() - latest);
+    const auto missing = first_missing(*pending);
+    if (!missing) return deliver();
+    if (++looks_ < looks_for_earlier) {
+      conversation_.at(conversation_.now() + clock_seconds(context_.plan.poll_ms / 1000), [this] { count_earlier(); });
+      return;
+    }
+    fail({rpc::ErrorClass::nonce,
+          "",
+          "transaction " + std::to_string(*missing) +
+              " of the account, which must come before it, was not sent; so this one was not either",
+          {}});
+  }
+
+  /// The first number before this one that neither the providers (they count up to `pending`) nor the book know to be
+  /// used. Behind such a gap a transaction would wait for ever, at the expense of its provider's record.
+  std::optional<std::uint64_t> first_missing(std::uint64_t pending) const {
+    if (nonce() <= pending) return std::nullopt;
+    const auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account);
+    if (!lease) return pending;
+    const auto entries = lease->entries(fleet().genesis());
+    for (std::uint64_t number = pending; number < nonce(); ++number) {
+      const auto entry = entries.find(number);
+      if (entry == entries.end() || entry->second.stage == BookStage::prepared) return number;
+    }
+    return std::nullopt;
   }
 
   void deliver() {
     delivery_ = std::make_unique<Delivery>(context_.exchange, fleet(), *place_.own, *record_.tx_hash, std::nullopt,
                                            clock_seconds(context_.plan.poll_ms / 1000), context_.plan.call_timeout,
                                            [this](const DeliveryOutcome& outcome) { hear_delivery(outcome); });
-    delivery_->start(
-        call_to(fleet(), *place_.own, "eth_sendRawTransaction", json_strings({*record_.raw}), send_timeout));
+    delivery_->start(call_to_send(fleet(), *place_.own, "eth_sendRawTransaction", json_strings({*record_.raw})));
+    broadcast_head_.emplace(conversation_, fleet(), *place_.own, context_.plan.call_timeout);
     conversation_.at(conversation_.now() + clock_seconds(patience_sec), [this] { delivery_->give_up(); });
   }
 
   void hear_delivery(const DeliveryOutcome& outcome) {
+    if (outcome.end == DeliveryEnd::accepted && outcome.was_known) return accept_known();
     record_.timestamp = delivery_->timestamp();
     const rpc::Failure failure{outcome.verdict.error_class, "", outcome.verdict.message, {}};
     switch (outcome.end) {
@@ -102,14 +145,27 @@ class SendJob {
   }
 
   void accept() {
+    record_.submit_head = broadcast_head_->of_others(record_.submit_head);
     context_.book.remember(*record_.tx_hash, {delivery_->started(), record_.timestamp, record_.submit_ms,
                                               record_.submit_head, std::nullopt, record_.overlap});
+    write_book();
+    finish(TransactionState::pending);
+  }
+
+  /// An earlier run may have sent it, whatever the search saw: then nobody knows any more when it left, and to time it
+  /// from now would flatter its provider.
+  void accept_known() {
+    write_book();
+    record_.submit_head.reset();
+    finish(TransactionState::pending);
+  }
+
+  void write_book() {
     if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
-      lease->put({nonce(), BookStage::sent, *record_.tx_hash,
+      lease->put({nonce(), BookStage::sent, *record_.tx_hash, record_.provider_id, fleet().genesis(),
                   static_cast<std::uint64_t>(record_.submit_head.value_or(0)), conversation_.unix_now(), this_process(),
                   this_process_started()});
     }
-    finish(TransactionState::pending);
   }
 
   void note(const rpc::Failure& failure) {
@@ -132,9 +188,7 @@ class SendJob {
   void fail(const rpc::Failure& failure) {
     note(failure);
     if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
-      const auto found = lease->entries().find(nonce());
-      const bool ours = found != lease->entries().end() && found->second.tx_hash == record_.tx_hash;
-      if (ours) lease->erase(nonce());
+      lease->erase(nonce(), *record_.tx_hash);
     }
     record_.raw.reset();
     finish(TransactionState::rejected);
@@ -153,6 +207,8 @@ class SendJob {
   double expires_;
   Conversation conversation_;
   std::unique_ptr<Delivery> delivery_;
+  std::optional<BroadcastHead> broadcast_head_;
+  int looks_ = 0;
   bool finished_ = false;
 };
 
@@ -196,11 +252,16 @@ class TransactionSend::Impl {
     for (Fleet* fleet : fleets_.all()) {
       ++missing;
       const auto whom = fleet->all_asked();
-      conversation_.ask_all(calls_to(*fleet, whom, "eth_chainId", "[]", plan_.call_timeout),
-                            [&missing, fleet, whom](const std::vector<rpc::Answer>& answers) {
-                              fleet->hear_chain_ids(whom, answers);
-                              --missing;
-                            });
+      auto calls = calls_to(*fleet, whom, "eth_chainId", "[]", plan_.call_timeout);
+      for (auto& call : calls_to(*fleet, whom, "eth_getBlockByNumber", R"(["0x0",false])", plan_.call_timeout)) {
+        calls.push_back(std::move(call));
+      }
+      conversation_.ask_all(std::move(calls), [&missing, fleet, whom](const std::vector<rpc::Answer>& answers) {
+        const auto middle = answers.begin() + static_cast<std::ptrdiff_t>(whom.size());
+        fleet->hear_chain_ids(whom, {answers.begin(), middle});
+        fleet->hear_genesis(whom, {middle, answers.end()});
+        --missing;
+      });
     }
     while (missing > 0) exchange_.step(interrupt_);
     verified_ = true;

@@ -35,7 +35,7 @@ struct Present {
 }  // namespace
 
 void register_all(sqlite3* db, const Registry& registry, bool offline) {
-  const auto connection = std::make_shared<Connection>(db);
+  const auto connection = Connection::of(db);
   const Present present(*connection);
   for (const Function& function : registry.functions) {
     for (const int arity : function.spec.arities) {

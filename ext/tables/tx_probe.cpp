@@ -54,6 +54,7 @@ probe::TransactionPlan read_plan(const Settings& settings, const sqlite::Constra
   plan.send = constraints.integer("send", 0, 1, 1) != 0;
   plan.seed = constraints.integer("seed", 0, std::numeric_limits<std::int64_t>::max());
   plan.signer = constraints.text("signer").value_or("auto");
+  if (plan.signer.empty()) throw sqlite::Error("signer must be 'auto', 'env:RPCROUTE_KEY', 'file:/path' or 'node'");
   if (plan.signer == "auto") plan.signer.clear();
   plan.max_fee_gwei = constraints.real("max_fee_gwei", 0, 1e9);
   plan.priority_fee_gwei = constraints.real("priority_fee_gwei", 0, 1e9);

@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "probe/transaction.hpp"
@@ -495,6 +497,54 @@ TEST_CASE("a chain that began anew is numbered anew") {
   CHECK(bench.scan().front().nonce == 0);
 }
 
+TEST_CASE("two development chains of one id and account do not number each other's transactions") {
+  Bench bench({"a"});
+  bench.plan.wait = false;
+  bench.plan.n = 2;
+  CHECK(bench.scan().back().nonce == 1);
+  World another;
+  another.nodes["b"];
+  another.forks = 1;
+  another.blocks.front().hash = "0x" + std::string(64, '5');
+  bench.plan.n = 1;
+  const auto records = Bench::all_of(TransactionScan(another, another.providers(), bench.plan, "", {}, {}, bench.book));
+  CHECK(records.at(0).nonce == 0);
+}
+
+TEST_CASE("a sent transaction that nobody shows is believed for a moment, then unless its provider denies it") {
+  BookEntry entry{5, BookStage::sent, "0xab", "a", "", 100, 1000, this_process(), this_process_started()};
+  CHECK(is_believed_unseen(entry, 1004, 100, true));
+  CHECK_FALSE(is_believed_unseen(entry, 1006, 100, true));
+  CHECK(is_believed_unseen(entry, 1050, 100, false));
+  CHECK_FALSE(is_believed_unseen(entry, 1061, 100, false));
+  CHECK_FALSE(is_believed_unseen(entry, 1004, 99, false));
+  entry.stage = BookStage::mined;
+  CHECK_FALSE(is_believed_unseen(entry, 1001, 100, false));
+  entry.stage = BookStage::prepared;
+  CHECK(is_believed_unseen(entry, 1050, 100, true));
+  entry.process_started += 1;
+  CHECK_FALSE(is_believed_unseen(entry, 1001, 100, false));
+}
+
+TEST_CASE("the book survives its process, and lines that are damaged are skipped") {
+  const BookDirectory directory;
+  const NonceBook book(directory.path());
+  const BookEntry entry{5, BookStage::sent, "0xab", "a provider", "0xcd", 100, 1000.25, 7, 8};
+  book.try_lease(1, "x")->put(entry);
+  const auto file = *std::filesystem::directory_iterator(directory.path());
+  CHECK((std::filesystem::status(file).permissions() & std::filesystem::perms::group_all) ==
+        std::filesystem::perms::none);
+  std::ofstream(file.path(), std::ios::app) << "9 q - 1 1 1 1 0x -\nnonsense\n";
+  auto lease = NonceBook(directory.path()).try_lease(1, "x");
+  CHECK(lease->entries("0xcd") == std::map<std::uint64_t, BookEntry>{{5, entry}});
+  CHECK(lease->entries("") == lease->entries("0xcd"));
+  CHECK(lease->entries("0xef").empty());
+  lease->erase(5, "0xother");
+  CHECK_FALSE(lease->entries("").empty());
+  lease->erase(5, "0xab");
+  CHECK(lease->entries("").empty());
+}
+
 TEST_CASE("another holder of the account is waited for") {
   Bench bench({"a"});
   std::optional<NonceLease> lease = NonceBook(bench.directory.path()).try_lease(31337, first_account);
@@ -559,14 +609,20 @@ TEST_CASE("a chain that cannot be probed is refused in words") {
     CHECK_THROWS_WITH(bench.scan(), Catch::Contains("no base fee"));
   }
   SECTION("dearer transfers") {
-    bench.world.transfer_gas = 21001;
-    CHECK_THROWS_WITH(bench.scan(), Catch::Contains("21001"));
+    bench.world.transfer_gas = 25000;
+    CHECK_THROWS_WITH(bench.scan(), Catch::Contains("needs 25000 gas"));
   }
   SECTION("a cap below the base fee") {
     bench.plan.max_fee_gwei = 0.5;
     CHECK_THROWS_WITH(bench.scan(), Catch::Contains("below the chain's base fee"));
   }
   CHECK(sends(bench.world) == 0);
+}
+
+TEST_CASE("an estimate one too high, as hardhat gives, is no dearer transfer") {
+  Bench bench({"a"});
+  bench.world.transfer_gas = 21001;
+  CHECK(bench.only().state == TransactionState::confirmed);
 }
 
 TEST_CASE("arguments out of range are named") {
@@ -725,6 +781,57 @@ TEST_CASE("a rerun after a crash sends the same bytes once, and finds what had b
   CHECK(again.at(0).state == TransactionState::pending);
   CHECK(again.at(0).timestamp == prepared.at(0).timestamp);
   CHECK(sends(bench.world) == 1);
+}
+
+TEST_CASE("what a provider had before it was sent again is not timed from the second sending") {
+  Bench bench({"a", "b"});
+  bench.drawn("a");
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  World::Node& node = bench.world.nodes.at("a");
+  node.passes_on = false;
+  CHECK(bench.send(prepared).at(0).state == TransactionState::pending);
+  // The process died; the next one is told by every backend but the one that has it that nobody knows the transaction.
+  node.faults["eth_getTransactionByHash"] = {instead(result("null"))};
+  NonceBook another(bench.directory.path());
+  const auto again = Bench::all_of(TransactionSend(bench.world, Bench::references(prepared), bench.world.providers(),
+                                                   bench.follow, "here", {}, another));
+  CHECK(again.at(0).state == TransactionState::pending);
+  CHECK(again.at(0).timestamp == prepared.at(0).timestamp);
+  CHECK_FALSE(again.at(0).submit_ms);
+  node.passes_on = true;
+  const auto resolved = Bench::all_of(TransactionWait(bench.world, Bench::references(again), bench.world.providers(),
+                                                      bench.follow, "here", {}, another));
+  CHECK(resolved.at(0).state == TransactionState::confirmed);
+  CHECK(resolved.at(0).duration_source == "block");
+  CHECK_FALSE(resolved.at(0).duration_sec);
+}
+
+TEST_CASE("a prepared transaction behind one that was not sent is not sent either") {
+  Bench bench({"a", "b"});
+  bench.plan.n = 2;
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  const auto late = bench.send({prepared.at(1)});
+  CHECK(late.at(0).state == TransactionState::rejected);
+  CHECK(late.at(0).error_class == rpc::ErrorClass::nonce);
+  CHECK(sends(bench.world) == 0);
+  // Its number is free again, behind the first.
+  CHECK(bench.send({prepared.at(0)}).at(0).state == TransactionState::pending);
+  bench.plan.n = 1;
+  CHECK(bench.only().nonce == 1);
+}
+
+TEST_CASE("prepared transactions follow each other through nodes that leave the pool out of their pending count") {
+  Bench bench({"a", "b"});
+  for (auto& [id, node] : bench.world.nodes) {
+    node.habits["eth_getTransactionCount"] = [](const auto&) { return result("\"0x0\""); };
+  }
+  bench.plan.n = 3;
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  for (const auto& record : bench.send(prepared)) CHECK(record.state == TransactionState::pending);
+  CHECK(sends(bench.world) == 3);
 }
 
 TEST_CASE("another process's transaction is resolved by its block, without a duration") {
