@@ -182,7 +182,7 @@ SELECT o.tx_id, o.provider_id, o.latency_ms, o.block_lag, o.provider_id IS f.bes
 -- route.sql; for least_lag first to the best fixed choice. guard is the best fixed choice unless it lags, then least_lag.
 DROP TABLE IF EXISTS temp.choice;
 CREATE TEMP TABLE choice (
-  policy TEXT, tx_id INTEGER, provider_id TEXT, PRIMARY KEY (policy, tx_id)) WITHOUT ROWID;
+  tx_id INTEGER, policy TEXT, provider_id TEXT, PRIMARY KEY (tx_id, policy)) WITHOUT ROWID;
 INSERT INTO choice
 WITH ranked AS (
   SELECT *, row_number() OVER (PARTITION BY tx_id ORDER BY latency_ms, block_lag, provider_id) AS by_ping,
@@ -193,15 +193,15 @@ WITH ranked AS (
          row_number() OVER (PARTITION BY tx_id
                             ORDER BY predicted_sec NULLS LAST, block_lag, latency_ms, provider_id) AS by_prediction
     FROM option)
-SELECT 'ping', tx_id, provider_id FROM ranked WHERE by_ping = 1
+SELECT tx_id, 'ping', provider_id FROM ranked WHERE by_ping = 1
 UNION ALL
-SELECT 'least_lag', tx_id, provider_id FROM ranked WHERE by_lag = 1
+SELECT tx_id, 'least_lag', provider_id FROM ranked WHERE by_lag = 1
 UNION ALL
-SELECT 'guard', tx_id, provider_id FROM ranked WHERE by_guard = 1
+SELECT tx_id, 'guard', provider_id FROM ranked WHERE by_guard = 1
 UNION ALL
-SELECT 'smart', tx_id, provider_id FROM ranked WHERE by_prediction = 1 AND predicted_sec IS NOT NULL;
+SELECT tx_id, 'smart', provider_id FROM ranked WHERE by_prediction = 1 AND predicted_sec IS NOT NULL;
 INSERT INTO choice
-SELECT policy, t.tx_id, CASE policy WHEN 'static' THEN f.static_provider ELSE f.best_provider END
+SELECT t.tx_id, policy, CASE policy WHEN 'static' THEN f.static_provider ELSE f.best_provider END
   FROM main.training_set t
   JOIN fixed f ON f.chain = t.chain
   JOIN (SELECT 'static' AS policy UNION ALL SELECT 'best_fixed')
@@ -255,6 +255,14 @@ WITH influence AS (
          FROM spread p CROSS JOIN setting s)
 SELECT policy, max(z * se, t * se_block) AS half, max(z * gain_se, t * gain_se_block) AS gain_half
   FROM student WHERE blocks >= min_blocks;
+
+-- How often two policies differ.
+DROP TABLE IF EXISTS temp.divergence;
+CREATE TEMP TABLE divergence AS
+SELECT a.policy, b.policy AS other, count(*) AS n, sum(a.provider_id <> b.provider_id) AS differ,
+       avg(a.provider_id <> b.provider_id) AS share
+  FROM choice a JOIN choice b ON b.tx_id = a.tx_id AND b.policy <> a.policy
+ GROUP BY a.policy, b.policy;
 
 -- How each provider did, over train and test.
 DROP TABLE IF EXISTS temp.summary;
@@ -346,10 +354,7 @@ CREATE TABLE main.strategy_divergence (
   share  REAL,
   PRIMARY KEY (policy, other)
 );
-INSERT INTO main.strategy_divergence
-SELECT a.policy, b.policy, count(*), sum(a.provider_id <> b.provider_id), avg(a.provider_id <> b.provider_id)
-  FROM choice a JOIN choice b ON b.tx_id = a.tx_id AND b.policy <> a.policy
- GROUP BY a.policy, b.policy;
+INSERT INTO main.strategy_divergence SELECT * FROM divergence;
 
 DROP TABLE IF EXISTS main.provider_summary;
 CREATE TABLE main.provider_summary (
@@ -383,6 +388,7 @@ COMMIT;
 
 DROP TABLE temp.gain;
 DROP TABLE temp.summary;
+DROP TABLE temp.divergence;
 DROP TABLE temp.margin;
 DROP TABLE temp.estimate;
 DROP TABLE temp.evidence;
