@@ -197,8 +197,16 @@ void Transfer::read_status() {
   if (status != 0) reply_.status = status;
 }
 
+bool Transfer::is_line_too_long(CURLcode code) const {
+  // libcurl gives up on a header line above 100 KiB before it shows it to us: as out of memory, or, from 8.6 on, as
+  // CURLE_TOO_LARGE.
+  constexpr int too_large = 100;
+  return reply_.status && reply_.body.empty() && (code == CURLE_OUT_OF_MEMORY || static_cast<int>(code) == too_large);
+}
+
 HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
-  // A quick peer answers within the very call in which the request left: then what was seen before it was not the answer.
+  // A quick peer answers within the very call in which the request left: then what was seen before it was not the
+  // answer.
   const Clock::time_point finished = seen > reply_.started ? seen : Clock::now();
   const auto age = std::chrono::duration<double>(Clock::now() - finished).count();
   reply_.timestamp = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - age;
@@ -217,7 +225,7 @@ HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
     reply_.setup_ms = std::max(0.0, setup - milliseconds(setup_queueing_));
   }
   reply_.latency_ms = milliseconds(reply_.finished - reply_.started);
-  if (excess_ == Excess::header) {
+  if (excess_ == Excess::header || is_line_too_long(code)) {
     reply_.failure = {ErrorClass::too_large, "header", "the header of the answer is larger than 64 KiB", {}};
   } else if (excess_ == Excess::body) {
     reply_.failure = {ErrorClass::too_large,

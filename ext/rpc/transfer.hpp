@@ -61,6 +61,8 @@ class Transfer {
   void set_request_options();
   void set_policy_options();
   void read_status();
+  /// Whether a header line was longer than libcurl takes.
+  bool is_line_too_long(CURLcode code) const;
 
   std::uint64_t ticket_;
   HttpRequest request_;
