@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 
 db=${RPCROUTE_DB:-rpcroute.db}
 seconds=${RPCROUTE_SECONDS:-60}
-slot_ms=400
+slot_ms=300
 fleet_pid=
 collector_pid=
 work=$(mktemp -d)
@@ -48,6 +48,8 @@ INSERT OR IGNORE INTO route_targets (chain) VALUES ('devnet');
 UPDATE rpc_settings SET value = 20 * $slot_ms / 12000.0 WHERE key = 'slow_sec';  -- as 20 s are to a slot of 12 s
 UPDATE rpc_settings SET value = $slot_ms / 20 WHERE key = 'poll_ms';
 UPDATE rpc_settings SET value = 8 WHERE key = 'probe_n';
+-- A minute gives a hundred rows: leaves of thirty would be all the tree.
+UPDATE rpc_settings SET value = json_set(value, '\$.min_child_weight', 4) WHERE key = 'train_recommended';
 SQL
 }
 

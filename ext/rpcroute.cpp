@@ -22,6 +22,9 @@ const sqlite::Registry& registry() {
               functions::percentile(),
               functions::median(),
               functions::weighted_percentile(),
+              functions::rpc_canonical(),
+              functions::rpc_digest(),
+              functions::rpc_diff(),
               functions::rpcroute_version(),
               functions::rpcroute_debug(),
               functions::rpcroute_sha256(),
@@ -29,6 +32,7 @@ const sqlite::Registry& registry() {
       .tables =
           {
               &tables::rpc_probe(),
+              &tables::rpc_call(),
               &tables::tx_probe(),
               &tables::tx_send(),
               &tables::tx_wait(),

@@ -33,9 +33,10 @@ CREATE TEMP TABLE rpc_settings AS SELECT * FROM main.rpc_settings;
 CREATE TEMP TABLE rpc_chains AS SELECT * FROM main.rpc_chains;
 CREATE TEMP TABLE rpc_providers AS SELECT * FROM main.rpc_providers WHERE enabled = 1;
 
--- The poll: as long as the slowest answer, timeout_ms at most.
+-- The poll: as long as the slowest answer, timeout_ms at most. CREATE TABLE … AS SELECT would lock the database meanwhile.
 CREATE VIRTUAL TABLE temp.poll USING rpc_probe;
-CREATE TEMP TABLE polled AS SELECT * FROM temp.poll;
+CREATE TEMP TABLE polled AS SELECT * FROM temp.poll WHERE false;
+INSERT INTO temp.polled SELECT * FROM temp.poll;
 
 DROP TABLE temp.poll;
 DROP TABLE temp.rpc_providers;

@@ -178,20 +178,20 @@ SELECT o.tx_id, o.provider_id, o.latency_ms, o.block_lag, o.provider_id IS f.bes
   JOIN fixed f ON f.chain = t.chain
  WHERE j.role = 'active';
 
--- What each policy chooses. Ties go to the lower latency, then to the smaller name; for least_lag first to the best
--- fixed choice. guard is the best fixed choice unless it lags, then least_lag.
+-- What each policy chooses. Ties go to the smaller lag, then to the lower latency, then to the smaller name, as in
+-- route.sql; for least_lag first to the best fixed choice. guard is the best fixed choice unless it lags, then least_lag.
 DROP TABLE IF EXISTS temp.choice;
 CREATE TEMP TABLE choice (
   policy TEXT, tx_id INTEGER, provider_id TEXT, PRIMARY KEY (policy, tx_id)) WITHOUT ROWID;
 INSERT INTO choice
 WITH ranked AS (
-  SELECT *, row_number() OVER (PARTITION BY tx_id ORDER BY latency_ms, provider_id) AS by_ping,
+  SELECT *, row_number() OVER (PARTITION BY tx_id ORDER BY latency_ms, block_lag, provider_id) AS by_ping,
          row_number() OVER (PARTITION BY tx_id ORDER BY block_lag, best DESC, latency_ms, provider_id) AS by_lag,
          row_number() OVER (PARTITION BY tx_id
                             ORDER BY best AND block_lag < (SELECT guard_lag_blocks FROM setting) DESC, block_lag,
                                      best DESC, latency_ms, provider_id) AS by_guard,
          row_number() OVER (PARTITION BY tx_id
-                            ORDER BY predicted_sec NULLS LAST, latency_ms, provider_id) AS by_prediction
+                            ORDER BY predicted_sec NULLS LAST, block_lag, latency_ms, provider_id) AS by_prediction
     FROM option)
 SELECT 'ping', tx_id, provider_id FROM ranked WHERE by_ping = 1
 UNION ALL

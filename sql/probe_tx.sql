@@ -85,20 +85,21 @@ SELECT chain, probe_n, signer, max_spend_gwei FROM plan
 -- Drawn, numbered and signed with a key of ours, and written down before anything leaves. The node prepares nothing: it
 -- signs when it sends, so that signer 'node', or 'auto' without a key in the environment, gives no rows here.
 DROP TABLE IF EXISTS temp.prepared;
-CREATE TEMP TABLE prepared AS
+CREATE TEMP TABLE prepared AS SELECT * FROM temp.probe WHERE false;
+INSERT INTO temp.prepared
 SELECT * FROM temp.probe
  WHERE chain IN (SELECT chain FROM turn WHERE signer <> 'node') AND send = 0 AND n = (SELECT probe_n FROM plan)
    AND signer = (SELECT signer FROM plan) AND max_spend_gwei = (SELECT max_spend_gwei FROM plan);
-INSERT INTO main.tx_outcomes (timestamp, provider_id, chain, region, tx_hash, raw, nonce, overlap, propensity, state,
-                              error_class, error)
-SELECT timestamp, provider_id, chain, region, tx_hash, raw, nonce, coalesce(overlap, 0), propensity, state, error_class,
-       error
+INSERT INTO main.tx_outcomes (timestamp, provider_id, chain, region, tx_hash, raw, nonce, propensity, state, error_class,
+                              error)
+SELECT timestamp, provider_id, chain, region, tx_hash, raw, nonce, propensity, state, error_class, error
   FROM temp.prepared
  ORDER BY nonce;
 
 -- Signed and sent by the node, one after another until their receipts.
 DROP TABLE IF EXISTS temp.sent;
-CREATE TEMP TABLE sent AS
+CREATE TEMP TABLE sent AS SELECT * FROM temp.probe WHERE false;
+INSERT INTO temp.sent
 SELECT * FROM temp.probe
  WHERE chain IN (SELECT chain FROM turn WHERE signer = 'node' OR signer = 'auto' AND NOT EXISTS (SELECT 1 FROM prepared))
    AND n = (SELECT probe_n FROM plan) AND signer = 'node' AND max_spend_gwei = (SELECT max_spend_gwei FROM plan);
@@ -122,7 +123,12 @@ SELECT tx_id, raw IS NOT NULL AS sendable,
  WHERE chain = (SELECT chain FROM plan) AND state IN ('prepared', 'pending') AND tx_hash IS NOT NULL
  ORDER BY nonce, tx_id;
 DROP TABLE IF EXISTS temp.outcome;
-CREATE TEMP TABLE outcome AS
+CREATE TEMP TABLE outcome (
+  tx_id INTEGER PRIMARY KEY, raw TEXT, timestamp REAL, overlap INTEGER, state TEXT, status INTEGER, duration_sec REAL,
+  own_receipt_sec REAL, duration_source TEXT, submit_ms REAL, submit_head INTEGER, block_number INTEGER,
+  block_timestamp INTEGER, blocks_waited INTEGER, gas_used INTEGER, effective_gas_price INTEGER, error_class TEXT,
+  error TEXT);
+INSERT INTO temp.outcome
 SELECT u.tx_id, iif(w.tx_hash IS NULL, s.raw, w.raw) AS raw, coalesce(w.timestamp, s.timestamp) AS timestamp,
        coalesce(w.overlap, s.overlap) AS overlap, coalesce(w.state, s.state) AS state, w.status, w.duration_sec,
        w.own_receipt_sec, w.duration_source, coalesce(w.submit_ms, s.submit_ms) AS submit_ms,
@@ -135,7 +141,7 @@ SELECT u.tx_id, iif(w.tx_hash IS NULL, s.raw, w.raw) AS raw, coalesce(w.timestam
     ON w.transactions = CASE s.state WHEN 'pending' THEN json_array(json_object(
          'provider_id', s.provider_id, 'tx_hash', s.tx_hash, 'raw', s.raw, 'timestamp', s.timestamp)) ELSE '[]' END
  WHERE u.sendable AND s.transactions = u.what;
-INSERT INTO outcome
+INSERT INTO temp.outcome
 SELECT u.tx_id, w.raw, w.timestamp, w.overlap, w.state, w.status, w.duration_sec, w.own_receipt_sec, w.duration_source,
        w.submit_ms, w.submit_head, w.block_number, w.block_timestamp, w.blocks_waited, w.gas_used, w.effective_gas_price,
        w.error_class, w.error
@@ -153,7 +159,7 @@ DROP TABLE temp.rpc_settings;
 -- when another one resolves it.
 UPDATE main.tx_outcomes
    SET raw = o.raw, timestamp = coalesce(o.timestamp, tx_outcomes.timestamp),
-       overlap = max(tx_outcomes.overlap, coalesce(o.overlap, 0)), state = o.state, status = o.status,
+       overlap = coalesce(o.overlap, tx_outcomes.overlap), state = o.state, status = o.status,
        duration_sec = o.duration_sec, own_receipt_sec = o.own_receipt_sec, duration_source = o.duration_source,
        submit_ms = coalesce(o.submit_ms, tx_outcomes.submit_ms),
        submit_head = coalesce(o.submit_head, tx_outcomes.submit_head), block_number = o.block_number,

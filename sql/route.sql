@@ -12,9 +12,9 @@
 --
 -- Policies rank by: smart the least prediction, where the last choice stays unless the gain exceeds switch_margin_sec;
 -- ping the least latency; least_lag the least lag, then the best fixed choice; guard the best fixed choice, unless it
--- lags by guard_lag_blocks or is excluded, then as least_lag; static its one provider. Ties go to the lower latency, then
--- to the smaller name. The best fixed choice is the one with the least mean duration in the active model's training, or
--- the static one where no model knows.
+-- lags by guard_lag_blocks or is excluded, then as least_lag; static its one provider. Ties go to the smaller lag, then to
+-- the lower latency, then to the smaller name. The best fixed choice is the one with the least mean duration in the active
+-- model's training, or the static one where no model knows.
 --
 -- An evm chain is asked once, everybody at the same time, and waited for route_deadline_ms. A solana chain is asked three
 -- times, one request after another, and waited for route_deadline_ms each. Only targets in the region this machine polls
@@ -77,12 +77,13 @@ SELECT * FROM main.rpc_providers
 
 -- The poll.
 CREATE VIRTUAL TABLE temp.poll USING rpc_probe;
-CREATE TEMP TABLE polled AS
+CREATE TEMP TABLE polled AS SELECT * FROM temp.poll WHERE false;
+INSERT INTO temp.polled
 SELECT * FROM temp.poll
  WHERE provider_id IN (SELECT provider_id FROM temp.rpc_providers
                         WHERE chain NOT IN (SELECT chain FROM temp.rpc_chains WHERE kind = 'solana'))
    AND deadline_ms = (SELECT route_deadline_ms FROM temp.setting);
-INSERT INTO polled
+INSERT INTO temp.polled
 SELECT * FROM temp.poll
  WHERE provider_id IN (SELECT provider_id FROM temp.rpc_providers
                         WHERE chain IN (SELECT chain FROM temp.rpc_chains WHERE kind = 'solana'))
@@ -238,7 +239,7 @@ SELECT t.chain, t.workload, t.region, t.policy, p.provider_id, s.timestamp, s.ok
 DROP TABLE IF EXISTS temp.ranking;
 CREATE TEMP TABLE ranking AS
 WITH keyed AS (
-  SELECT c.chain, c.workload, c.region, c.provider_id, c.latency_ms, c.incumbent, c.predicted_sec,
+  SELECT c.chain, c.workload, c.region, c.provider_id, c.block_lag, c.latency_ms, c.predicted_sec,
          CASE c.policy
            WHEN 'smart' THEN c.predicted_sec - c.incumbent * s.switch_margin_sec
            WHEN 'ping' THEN c.latency_ms
@@ -249,10 +250,10 @@ WITH keyed AS (
            AS favoured
     FROM setting s CROSS JOIN candidate c WHERE c.exclusion IS NULL)
 SELECT *,
-       row_number() OVER (PARTITION BY chain, workload, region ORDER BY number, favoured DESC, latency_ms, provider_id)
-         AS rank,
-       row_number() OVER (PARTITION BY chain, workload, region ORDER BY predicted_sec, latency_ms, provider_id)
-         AS prediction_rank
+       row_number() OVER (PARTITION BY chain, workload, region
+                          ORDER BY number, favoured DESC, block_lag, latency_ms, provider_id) AS rank,
+       row_number() OVER (PARTITION BY chain, workload, region
+                          ORDER BY predicted_sec, block_lag, latency_ms, provider_id) AS prediction_rank
   FROM keyed;
 
 -- The decisions, beside what ping would have chosen by the same gates. Evidence is all that a decision rested on, as JSON
@@ -264,7 +265,7 @@ SELECT row_number() OVER (ORDER BY t.chain, t.workload, t.region) AS decision_id
        (SELECT c.provider_id FROM candidate c
          WHERE c.chain = t.chain AND c.workload = t.workload AND c.region = t.region
            AND (c.exclusion IS NULL OR c.exclusion IN ('no_prediction', 'not_fixed'))
-         ORDER BY c.latency_ms, c.provider_id LIMIT 1) AS ping_provider_id,
+         ORDER BY c.latency_ms, c.block_lag, c.provider_id LIMIT 1) AS ping_provider_id,
        CASE WHEN t.obstacle IS NOT NULL THEN json_array(t.obstacle)
             WHEN w.provider_id IS NULL THEN
               (SELECT json_group_array(reason)

@@ -194,7 +194,7 @@ SELECT t.chain, t.workload, t.region, t.policy, p.provider_id, s.timestamp, s.ok
 DROP TABLE IF EXISTS temp.ranking;
 CREATE TEMP TABLE ranking AS
 WITH keyed AS (
-  SELECT c.chain, c.workload, c.region, c.provider_id, c.latency_ms, c.incumbent, c.predicted_sec,
+  SELECT c.chain, c.workload, c.region, c.provider_id, c.block_lag, c.latency_ms, c.predicted_sec,
          CASE c.policy
            WHEN 'smart' THEN c.predicted_sec - c.incumbent * s.switch_margin_sec
            WHEN 'ping' THEN c.latency_ms
@@ -205,10 +205,10 @@ WITH keyed AS (
            AS favoured
     FROM setting s CROSS JOIN candidate c WHERE c.exclusion IS NULL)
 SELECT *,
-       row_number() OVER (PARTITION BY chain, workload, region ORDER BY number, favoured DESC, latency_ms, provider_id)
-         AS rank,
-       row_number() OVER (PARTITION BY chain, workload, region ORDER BY predicted_sec, latency_ms, provider_id)
-         AS prediction_rank
+       row_number() OVER (PARTITION BY chain, workload, region
+                          ORDER BY number, favoured DESC, block_lag, latency_ms, provider_id) AS rank,
+       row_number() OVER (PARTITION BY chain, workload, region
+                          ORDER BY predicted_sec, block_lag, latency_ms, provider_id) AS prediction_rank
   FROM keyed;
 
 -- The decisions, beside what ping would have chosen by the same gates. Evidence is all that a decision rested on, as JSON
@@ -220,7 +220,7 @@ SELECT row_number() OVER (ORDER BY t.chain, t.workload, t.region) AS decision_id
        (SELECT c.provider_id FROM candidate c
          WHERE c.chain = t.chain AND c.workload = t.workload AND c.region = t.region
            AND (c.exclusion IS NULL OR c.exclusion IN ('no_prediction', 'not_fixed'))
-         ORDER BY c.latency_ms, c.provider_id LIMIT 1) AS ping_provider_id,
+         ORDER BY c.latency_ms, c.block_lag, c.provider_id LIMIT 1) AS ping_provider_id,
        CASE WHEN t.obstacle IS NOT NULL THEN json_array(t.obstacle)
             WHEN w.provider_id IS NULL THEN
               (SELECT json_group_array(reason)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs every test: installs what is missing, builds, starts the nodes it needs on loopback, and ends them.
 #
-#   tests/run.sh              everything
-#   tests/run.sh -R sqlite    ctest's own options choose among the tests of the release build
+#   tests/run.sh             everything, the sanitized builds included
+#   tests/run.sh -R sql:     ctest's own options choose among the tests of the release build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . examples/prepare.sh
@@ -23,4 +23,18 @@ configure release -DRPCROUTE_TESTS=ON
 cmake --build build
 
 say "Testing"
-ctest --test-dir build --output-on-failure --no-tests=error "$@"
+if [ $# -gt 0 ]; then exec ctest --test-dir build --output-on-failure --no-tests=error "$@"; fi
+ctest --test-dir build --output-on-failure --no-tests=error
+
+# The domain and the SQLite border once more under sanitizers: addresses and undefined behaviour, then threads.
+say "Building with the address and undefined-behaviour sanitizers"
+configure asan
+cmake --build build/asan --target rpcroute rpcroute-unit rpcroute-host
+say "Testing with them"
+ctest --test-dir build/asan --output-on-failure --no-tests=error -R '^(unit|host):'
+
+say "Building with the thread sanitizer"
+configure tsan
+cmake --build build/tsan --target rpcroute rpcroute-host
+say "Testing with it"
+ctest --test-dir build/tsan --output-on-failure --no-tests=error -R '^host:'

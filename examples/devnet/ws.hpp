@@ -39,7 +39,7 @@ class WsConnection : public Subscriber, public std::enable_shared_from_this<WsCo
   void beat();
 
   Endpoint& endpoint_;
-  boost::beast::websocket::stream<tcp::socket> stream_;
+  boost::beast::websocket::stream<tcp::socket, false> stream_;
   std::optional<Fault> fault_;
   HttpRequest request_;
   boost::asio::steady_timer timer_;

@@ -36,26 +36,23 @@ Height integer_height(const Value& value, std::string_view what) {
 Height block_height(const Value& value) {
   if (value.IsNull()) return none();  // an unknown block
   if (!value.IsObject()) return malformed("the result is not a block");
-  const auto number = value.FindMember("number");
-  if (number == value.MemberEnd()) return malformed("the block has no number");
-  if (number->value.IsNull()) return none();  // a pending block
-  return quantity_height(number->value, "the block's number");
+  if (!value.HasMember("number")) return malformed("the block has no number");
+  if (value["number"].IsNull()) return none();  // a pending block
+  return quantity_height(value["number"], "the block's number");
 }
 
 Height syncing_height(const Value& value) {
   if (value.IsFalse()) return none();
   if (!value.IsObject()) return malformed("the result is neither false nor an object");
-  const auto block = value.FindMember("currentBlock");
-  return block == value.MemberEnd() ? none() : quantity_height(block->value, "currentBlock");
+  return value.HasMember("currentBlock") ? quantity_height(value["currentBlock"], "currentBlock") : none();
 }
 
 Height enveloped_height(const Value& value) {
   if (!value.IsObject()) return malformed("the result is not an object with a context");
-  const auto context = value.FindMember("context");
-  if (context == value.MemberEnd() || !context->value.IsObject()) return malformed("the result has no context");
-  const auto slot = context->value.FindMember("slot");
-  if (slot == context->value.MemberEnd()) return malformed("the context has no slot");
-  return integer_height(slot->value, "context.slot");
+  if (!value.HasMember("context") || !value["context"].IsObject()) return malformed("the result has no context");
+  const Value& context = value["context"];
+  return context.HasMember("slot") ? integer_height(context["slot"], "context.slot")
+                                   : malformed("the context has no slot");
 }
 
 bool is_hexadecimal(const Value& value) {
@@ -132,10 +129,10 @@ HeadSubscription head_subscription(ChainKind kind) {
 Height height_of_head(ChainKind kind, std::string_view result_json) {
   rapidjson::Document document;
   if (!parse(result_json, document) || !document.IsObject()) return malformed("the head is not an object");
-  const auto height = document.FindMember(kind == ChainKind::evm ? "number" : "slot");
-  if (height == document.MemberEnd()) return malformed("the head has no height");
-  return kind == ChainKind::evm ? quantity_height(height->value, "the head's number")
-                                : integer_height(height->value, "the head's slot");
+  const char* field = kind == ChainKind::evm ? "number" : "slot";
+  if (!document.HasMember(field)) return malformed("the head has no height");
+  return kind == ChainKind::evm ? quantity_height(document[field], "the head's number")
+                                : integer_height(document[field], "the head's slot");
 }
 
 }  // namespace rpcroute::chain

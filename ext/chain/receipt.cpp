@@ -99,6 +99,7 @@ std::optional<Block> read_block(std::string_view json) {
   const Value& object = object_of(document, "block");
   Block block;
   block.number = optional_quantity(object, "number");
+  if (const Value* hash = member(object, "hash")) block.hash = hash_of(hash, "hash");
   block.timestamp = optional_quantity(object, "timestamp");
   block.base_fee_per_gas = optional_quantity(object, "baseFeePerGas");
   const Value* transactions = member(object, "transactions");

@@ -46,6 +46,7 @@ struct BlockTransaction {
 /// Of eth_getBlockByNumber.
 struct Block {
   std::optional<std::uint64_t> number;  ///< empty for a pending block
+  std::string hash;                     ///< lower case; empty for a pending block
   std::optional<std::uint64_t> timestamp;
   std::optional<std::uint64_t> base_fee_per_gas;  ///< wei; empty on a chain without EIP-1559
   std::vector<BlockTransaction> transactions;     ///< empty when only hashes were asked for

@@ -6,16 +6,6 @@
 namespace rpcroute::functions {
 namespace {
 
-char lower(char character) {
-  return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
-}
-
-/// As SQLite compares names.
-bool same_name(std::string_view left, std::string_view right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](char l, char r) { return lower(l) == lower(r); });
-}
-
 sqlite::Relation relation_of(sqlite::Connection& connection, std::string_view written) {
   const sqlite::QualifiedName name = sqlite::parse_qualified_name(written);
   auto relation = sqlite::find_relation(connection, name.schema, name.name);
@@ -44,6 +34,11 @@ void refuse_virtual_tables(sqlite::Connection& connection, const std::string& vi
   }
 }
 
+std::int64_t rowid_of(const std::string& relation, sqlite::Value rowid) {
+  if (rowid.is_integer()) return rowid.integer();
+  throw sqlite::Error("the rowid of " + relation + " must be an INTEGER, got " + sqlite::quoted(rowid));
+}
+
 }  // namespace
 
 AsofSource::AsofSource(sqlite::Connection& connection, std::string_view written)
@@ -51,7 +46,7 @@ AsofSource::AsofSource(sqlite::Connection& connection, std::string_view written)
       relation_(relation_of(connection, written)),
       columns_(columns_of(connection, relation_)) {
   const bool has_rowid_column =
-      std::any_of(columns_.begin(), columns_.end(), [](const auto& name) { return same_name(name, "rowid"); });
+      std::any_of(columns_.begin(), columns_.end(), [](const auto& name) { return sqlite::same_name(name, "rowid"); });
   // SQLite 3.40 answers NULL for the rowid of a view without saying so.
   if (relation_.is_view && !has_rowid_column) {
     throw sqlite::Error("view " + relation_.name + " has no column named rowid: its rows cannot be told apart");
@@ -60,8 +55,8 @@ AsofSource::AsofSource(sqlite::Connection& connection, std::string_view written)
 }
 
 std::string AsofSource::column(std::string_view name) const {
-  const auto found =
-      std::find_if(columns_.begin(), columns_.end(), [&](const auto& column) { return same_name(column, name); });
+  const auto found = std::find_if(columns_.begin(), columns_.end(),
+                                  [&](const auto& column) { return sqlite::same_name(column, name); });
   // Qualified, since SQLite takes a quoted name that is no column for a string.
   if (found != columns_.end()) return "s." + sqlite::identifier(*found);
   std::string known;
@@ -80,9 +75,49 @@ AsofSource::Reader::Reader(const AsofSource& source, const std::optional<std::st
       }()) {}
 
 std::int64_t AsofSource::Reader::rowid() const {
-  const sqlite::Value rowid = query_.value(0);
-  if (rowid.is_integer()) return rowid.integer();
-  throw sqlite::Error("the rowid of " + source_name_ + " must be an INTEGER, got " + sqlite::quoted(rowid));
+  return rowid_of(source_name_, query_.value(0));
+}
+
+AsofSource::Lookup::Lookup(const AsofSource& source, const std::optional<std::string>& by, const std::string& time)
+    : source_(source), time_name_(source.relation_.name + "." + time), time_(source.column(time)) {
+  if (!by) {
+    same_key_ = "1";
+    return;
+  }
+  // The first term can use the index but compares with the column's affinity; the plus takes that away.
+  const std::string key = source.column(*by);
+  same_key_ = key + " = ?1 COLLATE BINARY AND +" + key + " = ?1 COLLATE BINARY";
+}
+
+std::string AsofSource::Lookup::select(const char* match) const {
+  return "SELECT s.rowid, " + time_ + " FROM " + source_.relation_.sql() + " AS s WHERE " + same_key_ + " AND " +
+         time_ + " " + match + " ?2 ORDER BY " + time_ + " DESC, s.rowid DESC LIMIT 1";
+}
+
+bool AsofSource::Lookup::has_index() const {
+  sqlite::Query plan(source_.connection_, "EXPLAIN QUERY PLAN " + select("<"));
+  if (!plan.step()) return false;
+  const std::string detail = plan.text(3);
+  const bool is_keyed = same_key_ != "1";
+  const bool seeks = detail.starts_with("SEARCH ") && detail.find(is_keyed ? "=? AND " : "(") != std::string::npos &&
+                     detail.ends_with("<?)");
+  return seeks && !plan.step();
+}
+
+std::optional<AsofSource::Lookup::Row> AsofSource::Lookup::last_before(sqlite::Value key, sqlite::Value at,
+                                                                       bool or_at) const {
+  // Texts and blobs come after all numbers: one seek tells whether the key has a time that is none.
+  sqlite::Query wrong(source_.connection_, "SELECT " + time_ + " FROM " + source_.relation_.sql() + " AS s WHERE " +
+                                               same_key_ + " AND " + time_ + " >= '' LIMIT 1");
+  if (same_key_ != "1") wrong.bind(1, key);
+  if (wrong.step()) time_argument(time_name_, wrong.value(0));
+
+  sqlite::Query row(source_.connection_, select(or_at ? "<=" : "<"));
+  if (same_key_ != "1") row.bind(1, key);
+  row.bind(2, at);
+  if (!row.step()) return std::nullopt;
+  const auto time = time_argument(time_name_, row.value(1));
+  return Row{rowid_of(source_.relation_.name, row.value(0)), time.value()};
 }
 
 }  // namespace rpcroute::functions

@@ -21,6 +21,8 @@ class AsofSource {
 
   /// One scan over some of the columns.
   class Reader;
+  /// Single look-ups through an index that the source has.
+  class Lookup;
 
  private:
   std::string column(std::string_view name) const;
@@ -49,6 +51,31 @@ class AsofSource::Reader {
   std::string source_name_;
   std::string time_name_;
   sqlite::Query query_;
+};
+
+class AsofSource::Lookup {
+ public:
+  struct Row {
+    std::int64_t rowid;
+    align::Time time;
+  };
+
+  /// Arguments as for Reader. `source` must outlive this.
+  Lookup(const AsofSource& source, const std::optional<std::string>& by, const std::string& time);
+
+  /// Whether an index of the source finds the last row of a key before a time without sorting or scanning.
+  bool has_index() const;
+  /// The last row of `key` before `at`, or at it with `or_at`; `at` must be a number. A few microseconds each: the
+  /// statement is not kept, since a host may finalize all statements of a connection it wants to close.
+  std::optional<Row> last_before(sqlite::Value key, sqlite::Value at, bool or_at) const;
+
+ private:
+  std::string select(const char* match) const;
+
+  const AsofSource& source_;
+  std::string time_name_;
+  std::string time_;
+  std::string same_key_;
 };
 
 /// The key of a history without one.

@@ -14,7 +14,7 @@ struct PredictConfirm {
                     "The model is a name in rpc_models or the model itself (XGBoost JSON or UBJSON); without one, the "
                     "active row of rpc_models. Features in the model's order; a NULL gives NULL, a wrong number of "
                     "them is an error that lists them.",
-                    "SELECT provider_id, predict_confirm(120.0, 0) FROM rpc_providers"}};
+                    "SELECT predict_confirm(450.0, 3, 440.0, 2.6, 13.0)"}};
   }
 
   static void call(sqlite::Call& call, sqlite::Arguments arguments) {

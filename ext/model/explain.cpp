@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "model/booster.hpp"
 #include "model/rewrite.hpp"
 #include "model/xgboost_library.hpp"
 

@@ -141,7 +141,9 @@ Tree read_tree(const Field& tree, std::uint32_t num_feature) {
   const Field param = tree.at("tree_param");
   const auto num_nodes = static_cast<std::size_t>(param.at("num_nodes").count(0x7FFFFFFE));
   if (num_nodes == 0) param.at("num_nodes").refuse("is 0: a tree has a root");
-  if (param.at("num_feature").count(0x7FFFFFFE) != num_feature) {
+  // A tree that knows no number, 0, still has its split_indices checked.
+  const std::int64_t known_features = param.at("num_feature").count(0x7FFFFFFE);
+  if (known_features != 0 && known_features != num_feature) {
     param.at("num_feature").refuse("differs from learner.learner_model_param.num_feature");
   }
   if (const auto outputs = param.find("size_leaf_vector"); outputs && outputs->count(0x7FFFFFFE) > 1) {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "model/bins.hpp"
+#include "model/booster.hpp"
 #include "model/error.hpp"
 #include "model/rewrite.hpp"
 #include "model/xgboost_library.hpp"

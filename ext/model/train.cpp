@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "model/booster.hpp"
 #include "model/objective.hpp"
 #include "model/worker.hpp"
 #include "model/xgboost_library.hpp"

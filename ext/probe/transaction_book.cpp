@@ -44,15 +44,17 @@ void check_directory(const std::string& path) {
   if (!ours) throw std::runtime_error("the nonce book's directory " + path + " is not ours alone to write");
 }
 
-/// Entries are lines of six fields; the stage is one letter.
+/// Entries are lines of nine fields: the stage is one letter, the provider's id is in hexadecimal, "-" is empty.
 constexpr std::array<char, 3> stage_letters{'p', 's', 'm'};
 
 std::string line_of(const BookEntry& entry) {
   std::ostringstream line;
   line.precision(17);
+  const chain::Bytes provider(entry.provider.begin(), entry.provider.end());
   line << entry.nonce << ' ' << stage_letters[static_cast<std::size_t>(entry.stage)] << ' '
        << (entry.tx_hash.empty() ? "-" : entry.tx_hash) << ' ' << entry.head << ' ' << entry.time << ' '
-       << entry.process << ' ' << entry.process_started << '\n';
+       << entry.process << ' ' << entry.process_started << ' ' << chain::to_hex(provider) << ' '
+       << (entry.genesis.empty() ? "-" : entry.genesis) << '\n';
   return line.str();
 }
 
@@ -60,12 +62,21 @@ std::optional<BookEntry> entry_of(const std::string& text) {
   std::istringstream line(text);
   BookEntry entry;
   char letter = 0;
-  line >> entry.nonce >> letter >> entry.tx_hash >> entry.head >> entry.time >> entry.process >> entry.process_started;
+  std::string provider;
+  line >> entry.nonce >> letter >> entry.tx_hash >> entry.head >> entry.time >> entry.process >>
+      entry.process_started >> provider >> entry.genesis;
   const auto* stage = std::find(stage_letters.begin(), stage_letters.end(), letter);
-  if (!line || stage == stage_letters.end()) return std::nullopt;
+  const auto provider_bytes = chain::from_hex(provider);
+  if (!line || stage == stage_letters.end() || !provider_bytes) return std::nullopt;
   entry.stage = static_cast<BookStage>(stage - stage_letters.begin());
   if (entry.tx_hash == "-") entry.tx_hash.clear();
+  if (entry.genesis == "-") entry.genesis.clear();
+  entry.provider.assign(provider_bytes->begin(), provider_bytes->end());
   return entry;
+}
+
+bool is_same_chain(const std::string& a, const std::string& b) {
+  return a.empty() || b.empty() || a == b;
 }
 
 }  // namespace
@@ -87,14 +98,27 @@ NonceLease& NonceLease::operator=(NonceLease&& other) noexcept {
   return *this;
 }
 
+std::map<std::uint64_t, BookEntry> NonceLease::entries(const std::string& genesis) const {
+  std::map<std::uint64_t, BookEntry> of_chain;
+  for (const BookEntry& entry : entries_) {
+    if (is_same_chain(entry.genesis, genesis)) of_chain[entry.nonce] = entry;
+  }
+  return of_chain;
+}
+
 void NonceLease::put(BookEntry entry) {
-  entries_[entry.nonce] = std::move(entry);
-  while (entries_.size() > most_entries) entries_.erase(entries_.begin());
+  std::erase_if(entries_, [&](const BookEntry& other) {
+    return other.nonce == entry.nonce && is_same_chain(other.genesis, entry.genesis);
+  });
+  entries_.push_back(std::move(entry));
+  if (entries_.size() > most_entries) entries_.erase(entries_.begin());
   write();
 }
 
-void NonceLease::erase(std::uint64_t nonce) {
-  if (entries_.erase(nonce) != 0) write();
+void NonceLease::erase(std::uint64_t nonce, const std::string& tx_hash) {
+  const auto erased =
+      std::erase_if(entries_, [&](const BookEntry& entry) { return entry.nonce == nonce && entry.tx_hash == tx_hash; });
+  if (erased != 0) write();
 }
 
 void NonceLease::read() {
@@ -110,13 +134,13 @@ void NonceLease::read() {
   }
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (auto entry = entry_of(line)) entries_[entry->nonce] = std::move(*entry);
+    if (auto entry = entry_of(line)) entries_.push_back(std::move(*entry));
   }
 }
 
 void NonceLease::write() const {
   std::string text;
-  for (const auto& [nonce, entry] : entries_) text += line_of(entry);
+  for (const BookEntry& entry : entries_) text += line_of(entry);
   // One call for the whole: a process that is killed leaves the old content or the new.
   const ssize_t written = pwrite(descriptor_, text.data(), text.size(), 0);
   const bool whole = written == static_cast<ssize_t>(text.size());

@@ -23,6 +23,8 @@ struct BookEntry {
   std::uint64_t nonce = 0;
   BookStage stage = BookStage::prepared;
   std::string tx_hash;     ///< empty while unknown (the node signs)
+  std::string provider;    ///< id of the provider it went to, or is to go to
+  std::string genesis;     ///< hash of the chain's first block: development chains share ids; empty when unknown
   std::uint64_t head = 0;  ///< the chain's height when it was written
   double time = 0;         ///< Unix seconds when it was written
   pid_t process = 0;       ///< who wrote it
@@ -51,11 +53,15 @@ class NonceLease {
   NonceLease(const NonceLease&) = delete;
   NonceLease& operator=(const NonceLease&) = delete;
 
-  const std::map<std::uint64_t, BookEntry>& entries() const { return entries_; }
+  /// Those of the chain that begins with `genesis`; all when either is unknown. By nonce.
+  std::map<std::uint64_t, BookEntry> entries(const std::string& genesis) const;
 
-  /// Writes at once, so that the next process sees it whatever happens to this one.
+  /// Replaces the entry of the same nonce. Writes at once, so that the next process sees it whatever happens to this
+  /// one.
   void put(BookEntry entry);
-  void erase(std::uint64_t nonce);
+
+  /// Forgets the entry of that nonce, unless it is of another transaction.
+  void erase(std::uint64_t nonce, const std::string& tx_hash);
 
  private:
   friend class NonceBook;
@@ -64,7 +70,7 @@ class NonceLease {
   void write() const;
 
   int descriptor_ = -1;
-  std::map<std::uint64_t, BookEntry> entries_;
+  std::vector<BookEntry> entries_;  ///< oldest first
 };
 
 /// One file for each account in a directory of the user's own, locked with flock(): it holds nonces and hashes, never a

@@ -119,6 +119,13 @@ void Fleet::hear_chain_id(std::size_t i, const rpc::Answer& answer) {
   }
 }
 
+void Fleet::hear_genesis(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers) {
+  for (std::size_t k = 0; k < asked.size() && genesis_.empty(); ++k) {
+    const auto block = endpoints_[asked[k]].verified ? block_of(answers[k]) : std::nullopt;
+    if (block && block->number == 0) genesis_ = block->hash;
+  }
+}
+
 void Fleet::exclude(std::size_t i, rpc::Failure failure) {
   endpoints_[i].excluded = std::move(failure);
 }
@@ -165,6 +172,15 @@ std::vector<rpc::Call> calls_to(const Fleet& fleet, const std::vector<std::size_
   std::vector<rpc::Call> calls;
   for (const std::size_t i : whom) calls.push_back(call_to(fleet, i, method, params, timeout));
   return calls;
+}
+
+std::optional<chain::Block> block_of(const rpc::Answer& answer) {
+  if (answer.failure) return std::nullopt;
+  try {
+    return chain::read_block(answer.result);
+  } catch (const chain::Misread&) {
+    return std::nullopt;
+  }
 }
 
 std::optional<std::uint64_t> quantity_of(const rpc::Answer& answer) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "chain/fees.hpp"
+#include "chain/receipt.hpp"
 #include "rpc/client.hpp"
 #include "rpc/failure.hpp"
 #include "rpc/provider.hpp"
@@ -48,6 +48,12 @@ class Fleet {
 
   void exclude(std::size_t i, rpc::Failure failure);
 
+  /// Reads answers to eth_getBlockByNumber("0x0"), one for each of `asked`; those of verified providers count.
+  void hear_genesis(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers);
+
+  /// Hash of the chain's first block; empty when nobody told.
+  const std::string& genesis() const { return genesis_; }
+
   /// Known after the first answer.
   std::optional<std::uint64_t> chain_id() const { return chain_id_; }
 
@@ -63,6 +69,7 @@ class Fleet {
 
   std::vector<Endpoint> endpoints_;
   std::optional<std::uint64_t> chain_id_;
+  std::string genesis_;
   bool allow_mainnet_;
 };
 
@@ -72,6 +79,9 @@ rpc::Call call_to(const Fleet& fleet, std::size_t i, std::string method, std::st
 /// The same call at each of `whom`.
 std::vector<rpc::Call> calls_to(const Fleet& fleet, const std::vector<std::size_t>& whom, const std::string& method,
                                 const std::string& params, rpc::Milliseconds timeout);
+
+/// A block; nullopt for a failure, null or anything else.
+std::optional<chain::Block> block_of(const rpc::Answer& answer);
 
 /// A quantity result; nullopt for a failure or anything else.
 std::optional<std::uint64_t> quantity_of(const rpc::Answer& answer);

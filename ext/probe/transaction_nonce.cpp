@@ -8,6 +8,7 @@ namespace rpcroute::probe {
 namespace {
 
 constexpr double believed_sec = 60;
+constexpr double travelling_sec = 5;
 constexpr double forgotten_sec = 3600;
 constexpr rpc::Milliseconds lease_beat{20};
 
@@ -20,18 +21,20 @@ std::optional<std::uint64_t> balance_of(const rpc::Answer& answer) {
   }
 }
 
-bool knows(const rpc::Answer& answer, const std::string& tx_hash) {
-  if (answer.failure) return false;
+/// nullopt: the answer tells nothing.
+std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash) {
+  if (answer.failure) return std::nullopt;
   try {
     return chain::knows_transaction(answer.result, tx_hash);
   } catch (const chain::Misread&) {
-    return false;
+    return std::nullopt;
   }
 }
 
 }  // namespace
 
-bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<std::uint64_t> head) {
+bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<std::uint64_t> head,
+                        bool denied_by_its_provider) {
   const double age = unix_now - entry.time;
   const bool recent = age < believed_sec && age > -believed_sec;
   const bool same_chain = !head || *head >= entry.head;
@@ -39,7 +42,7 @@ bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<s
     case BookStage::prepared:
       return recent && same_chain && writer_lives(entry);
     case BookStage::sent:
-      return recent && same_chain;
+      return recent && same_chain && (age < travelling_sec || !denied_by_its_provider);
     case BookStage::mined:
       return false;
   }
@@ -127,8 +130,9 @@ void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<
 
 void NonceRequest::look_up() {
   const std::vector<std::size_t> whom = fleet_.verified();
+  entries_ = numbering_.lease->entries(fleet_.genesis());
   std::vector<BookEntry> doubtful;
-  for (const auto& [nonce, entry] : numbering_.lease->entries()) {
+  for (const auto& [nonce, entry] : entries_) {
     if (nonce >= pending_ && !entry.tx_hash.empty()) doubtful.push_back(entry);
   }
   std::vector<rpc::Call> calls;
@@ -138,33 +142,36 @@ void NonceRequest::look_up() {
     }
   }
   conversation_.ask_all(std::move(calls), [this, doubtful, whom](const std::vector<rpc::Answer>& answers) {
-    std::map<std::uint64_t, bool> witnessed;
+    std::set<std::uint64_t> witnessed;
+    std::set<std::uint64_t> denied;
     for (std::size_t k = 0; k < answers.size(); ++k) {
       const BookEntry& entry = doubtful[k / whom.size()];
-      if (knows(answers[k], entry.tx_hash)) witnessed[entry.nonce] = true;
+      const auto known = knows(answers[k], entry.tx_hash);
+      if (known == true) witnessed.insert(entry.nonce);
+      const bool its_own = fleet_[whom[k % whom.size()]].provider.provider_id == entry.provider;
+      if (known == false && its_own) denied.insert(entry.nonce);
     }
-    finish(witnessed);
+    finish(witnessed, denied);
   });
 }
 
 std::int64_t NonceRequest::unmined_below(std::uint64_t nonce, const std::map<std::uint64_t, bool>& believed) const {
   auto unmined = static_cast<std::int64_t>(nonce - latest_);
-  for (const auto& [earlier, entry] : numbering_.lease->entries()) {
+  for (const auto& [earlier, entry] : entries_) {
     const bool mined = entry.stage == BookStage::mined && believed.at(earlier);
     if (mined && earlier >= latest_ && earlier < nonce) --unmined;
   }
   return unmined;
 }
 
-void NonceRequest::finish(const std::map<std::uint64_t, bool>& witnessed) {
+void NonceRequest::finish(const std::set<std::uint64_t>& witnessed, const std::set<std::uint64_t>& denied) {
   const double now = conversation_.unix_now();
   std::map<std::uint64_t, bool> believed;
-  std::vector<std::uint64_t> forgotten;
-  for (const auto& [nonce, entry] : numbering_.lease->entries()) {
-    believed[nonce] = witnessed.contains(nonce) || is_believed_unseen(entry, now, numbering_.head);
-    if (!believed[nonce] && now - entry.time > forgotten_sec) forgotten.push_back(nonce);
+  for (const auto& [nonce, entry] : entries_) {
+    believed[nonce] =
+        witnessed.contains(nonce) || is_believed_unseen(entry, now, numbering_.head, denied.contains(nonce));
+    if (!believed[nonce] && now - entry.time > forgotten_sec) numbering_.lease->erase(nonce, entry.tx_hash);
   }
-  for (const std::uint64_t nonce : forgotten) numbering_.lease->erase(nonce);
   numbering_.nonce = choose_nonce(pending_, believed);
   numbering_.overlap = unmined_below(numbering_.nonce, believed);
   then_(std::move(numbering_), std::nullopt);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,12 @@ struct Numbering {
   std::optional<std::uint64_t> head_of_others;  ///< of all but the drawn one; of that one when it is alone
 };
 
-/// Whether an entry that no provider confirms is believed all the same: a transaction sent within the last minute may
-/// be on its way, and a prepared one may be about to be sent by its living process; but not on a chain that is shorter
-/// now than it was (a development node that began anew). What was mined needs a witness.
-bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<std::uint64_t> head);
+/// Whether an entry that no provider confirms is believed all the same. One that was sent within the last minute may be
+/// on its way: for five seconds whatever is said, after that unless the provider that took it says it has none. One
+/// that was prepared within the last minute may be about to be sent by its process, if that lives. Neither on a chain
+/// that is shorter now than it was (a development node that began anew). What was mined needs a witness.
+bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<std::uint64_t> head,
+                        bool denied_by_its_provider);
 
 /// The first number at or above the network's pending count that is not among the believed ones. Counts that lag are
 /// made up for by the book, and a number whose transaction was lost is filled before those above it.
@@ -53,7 +56,7 @@ class NonceRequest {
   void refuse(const rpc::Failure& failure);
   void hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers);
   void look_up();
-  void finish(const std::map<std::uint64_t, bool>& witnessed);
+  void finish(const std::set<std::uint64_t>& witnessed, const std::set<std::uint64_t>& denied);
   std::int64_t unmined_below(std::uint64_t nonce, const std::map<std::uint64_t, bool>& believed) const;
 
   Conversation conversation_;
@@ -64,6 +67,7 @@ class NonceRequest {
   rpc::Milliseconds call_timeout_;
   Then then_;
   Numbering numbering_;
+  std::map<std::uint64_t, BookEntry> entries_;
   std::uint64_t latest_ = 0;
   std::uint64_t pending_ = 0;
 };

@@ -37,14 +37,9 @@ void fill_from_receipt(TransactionRecord& record, const chain::Receipt& receipt)
 }
 
 std::optional<std::int64_t> block_timestamp_of(const rpc::Answer& answer) {
-  if (answer.failure) return std::nullopt;
-  try {
-    const auto block = chain::read_block(answer.result);
-    if (!block || !block->timestamp) return std::nullopt;
-    return static_cast<std::int64_t>(*block->timestamp);
-  } catch (const chain::Misread&) {
-    return std::nullopt;
-  }
+  const auto block = block_of(answer);
+  if (!block || !block->timestamp) return std::nullopt;
+  return static_cast<std::int64_t>(*block->timestamp);
 }
 
 TransactionProbe::TransactionProbe(const ProbeContext& context, const chain::PrivateKey* key, std::size_t own,
@@ -138,6 +133,7 @@ void TransactionProbe::deliver(rpc::Call call, std::optional<NodeTransaction> no
                                          std::move(node_transaction), beat, context_.plan.call_timeout,
                                          [this](const DeliveryOutcome& outcome) { hear_delivery(outcome); });
   delivery_->start(std::move(call));
+  broadcast_head_.emplace(conversation_, context_.fleet, own_, context_.plan.call_timeout);
   const bool may_stay_unclear = !context_.plan.wait && record_.tx_hash;
   const double patience = may_stay_unclear ? send_patience_sec : context_.plan.timeout_sec;
   conversation_.at(conversation_.now() + clock_seconds(patience), [this] { give_up(); });
@@ -168,6 +164,7 @@ void TransactionProbe::hear_delivery(const DeliveryOutcome& outcome) {
 void TransactionProbe::accept(const DeliveryOutcome& outcome) {
   record_.tx_hash = outcome.tx_hash;
   record_.submit_ms = outcome.submit_ms;
+  record_.submit_head = broadcast_head_->of_others(record_.submit_head);
   write_book(BookStage::sent);
   numbering_.lease.reset();
   context_.book.remember(outcome.tx_hash, {delivery_->started(), record_.timestamp, record_.submit_ms,
@@ -179,24 +176,25 @@ void TransactionProbe::accept(const DeliveryOutcome& outcome) {
 /// Without the lease nothing is written: what another process finds then is an entry of an earlier stage, which it
 /// looks up.
 void TransactionProbe::write_book(BookStage stage) {
-  BookEntry entry{numbering_.nonce,         stage,          record_.tx_hash.value_or(""), numbering_.head.value_or(0),
-                  conversation_.unix_now(), this_process(), this_process_started()};
+  BookEntry entry{numbering_.nonce,
+                  stage,
+                  record_.tx_hash.value_or(""),
+                  record_.provider_id,
+                  context_.fleet.genesis(),
+                  numbering_.head.value_or(0),
+                  conversation_.unix_now(),
+                  this_process(),
+                  this_process_started()};
   if (numbering_.lease) return numbering_.lease->put(std::move(entry));
   auto lease = context_.book.try_lease(*context_.fleet.chain_id(), account_);
   if (lease) lease->put(std::move(entry));
 }
 
 void TransactionProbe::release_nonce() {
-  if (!numbering_.lease) {
-    auto lease = context_.book.try_lease(*context_.fleet.chain_id(), account_);
-    if (!lease) return;
-    numbering_.lease = std::make_shared<NonceLease>(std::move(*lease));
-  }
-  const auto& entries = numbering_.lease->entries();
-  const auto found = entries.find(numbering_.nonce);
-  const bool still_ours = found != entries.end() && found->second.tx_hash == record_.tx_hash.value_or("");
-  if (still_ours) numbering_.lease->erase(numbering_.nonce);
-  numbering_.lease.reset();
+  const std::string tx_hash = record_.tx_hash.value_or("");
+  if (numbering_.lease) return numbering_.lease->erase(numbering_.nonce, tx_hash);
+  auto lease = context_.book.try_lease(*context_.fleet.chain_id(), account_);
+  if (lease) lease->erase(numbering_.nonce, tx_hash);
 }
 
 void TransactionProbe::watch() {
@@ -246,6 +244,7 @@ void TransactionProbe::time_out() {
 void TransactionProbe::resolve(const Sight& sight) {
   resolving_ = true;
   watch_->stop();
+  record_.submit_head = broadcast_head_->of_others(record_.submit_head);
   fill_from_receipt(record_, sight.receipt);
   record_.duration_sec = since_start(sight.first);
   record_.duration_source = "receipt";

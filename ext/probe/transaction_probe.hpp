@@ -10,6 +10,7 @@
 #include "chain/fees.hpp"
 #include "probe/transaction.hpp"
 #include "probe/transaction_delivery.hpp"
+#include "probe/transaction_head.hpp"
 #include "probe/transaction_nonce.hpp"
 #include "probe/transaction_watch.hpp"
 
@@ -74,6 +75,7 @@ class TransactionProbe {
   std::unique_ptr<NonceRequest> nonce_request_;
   Numbering numbering_;
   std::unique_ptr<Delivery> delivery_;
+  std::optional<BroadcastHead> broadcast_head_;
   std::unique_ptr<Watch> watch_;
   TransactionRecord record_;
   bool resolving_ = false;

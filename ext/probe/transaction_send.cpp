@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "probe/transaction_delivery.hpp"
+#include "probe/transaction_head.hpp"
 #include "probe/transaction_probe.hpp"
 #include "probe/transaction_reference.hpp"
 
@@ -108,9 +109,10 @@ class SendJob {
     if (nonce() <= pending) return std::nullopt;
     const auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account);
     if (!lease) return pending;
+    const auto entries = lease->entries(fleet().genesis());
     for (std::uint64_t number = pending; number < nonce(); ++number) {
-      const auto entry = lease->entries().find(number);
-      if (entry == lease->entries().end() || entry->second.stage == BookStage::prepared) return number;
+      const auto entry = entries.find(number);
+      if (entry == entries.end() || entry->second.stage == BookStage::prepared) return number;
     }
     return std::nullopt;
   }
@@ -120,6 +122,7 @@ class SendJob {
                                            clock_seconds(context_.plan.poll_ms / 1000), context_.plan.call_timeout,
                                            [this](const DeliveryOutcome& outcome) { hear_delivery(outcome); });
     delivery_->start(call_to_send(fleet(), *place_.own, "eth_sendRawTransaction", json_strings({*record_.raw})));
+    broadcast_head_.emplace(conversation_, fleet(), *place_.own, context_.plan.call_timeout);
     conversation_.at(conversation_.now() + clock_seconds(patience_sec), [this] { delivery_->give_up(); });
   }
 
@@ -142,6 +145,7 @@ class SendJob {
   }
 
   void accept() {
+    record_.submit_head = broadcast_head_->of_others(record_.submit_head);
     context_.book.remember(*record_.tx_hash, {delivery_->started(), record_.timestamp, record_.submit_ms,
                                               record_.submit_head, std::nullopt, record_.overlap});
     write_book();
@@ -158,7 +162,7 @@ class SendJob {
 
   void write_book() {
     if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
-      lease->put({nonce(), BookStage::sent, *record_.tx_hash,
+      lease->put({nonce(), BookStage::sent, *record_.tx_hash, record_.provider_id, fleet().genesis(),
                   static_cast<std::uint64_t>(record_.submit_head.value_or(0)), conversation_.unix_now(), this_process(),
                   this_process_started()});
     }
@@ -184,9 +188,7 @@ class SendJob {
   void fail(const rpc::Failure& failure) {
     note(failure);
     if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
-      const auto found = lease->entries().find(nonce());
-      const bool ours = found != lease->entries().end() && found->second.tx_hash == record_.tx_hash;
-      if (ours) lease->erase(nonce());
+      lease->erase(nonce(), *record_.tx_hash);
     }
     record_.raw.reset();
     finish(TransactionState::rejected);
@@ -205,6 +207,7 @@ class SendJob {
   double expires_;
   Conversation conversation_;
   std::unique_ptr<Delivery> delivery_;
+  std::optional<BroadcastHead> broadcast_head_;
   int looks_ = 0;
   bool finished_ = false;
 };
@@ -249,11 +252,16 @@ class TransactionSend::Impl {
     for (Fleet* fleet : fleets_.all()) {
       ++missing;
       const auto whom = fleet->all_asked();
-      conversation_.ask_all(calls_to(*fleet, whom, "eth_chainId", "[]", plan_.call_timeout),
-                            [&missing, fleet, whom](const std::vector<rpc::Answer>& answers) {
-                              fleet->hear_chain_ids(whom, answers);
-                              --missing;
-                            });
+      auto calls = calls_to(*fleet, whom, "eth_chainId", "[]", plan_.call_timeout);
+      for (auto& call : calls_to(*fleet, whom, "eth_getBlockByNumber", R"(["0x0",false])", plan_.call_timeout)) {
+        calls.push_back(std::move(call));
+      }
+      conversation_.ask_all(std::move(calls), [&missing, fleet, whom](const std::vector<rpc::Answer>& answers) {
+        const auto middle = answers.begin() + static_cast<std::ptrdiff_t>(whom.size());
+        fleet->hear_chain_ids(whom, {answers.begin(), middle});
+        fleet->hear_genesis(whom, {middle, answers.end()});
+        --missing;
+      });
     }
     while (missing > 0) exchange_.step(interrupt_);
     verified_ = true;

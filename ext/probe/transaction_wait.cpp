@@ -91,9 +91,7 @@ class WaitJob {
   void release_nonce() const {
     if (!read_) return;
     auto lease = context_.book.try_lease(read_->transaction.chain_id, read_->account);
-    if (!lease) return;
-    const auto found = lease->entries().find(read_->transaction.nonce);
-    if (found != lease->entries().end() && found->second.tx_hash == record_.tx_hash) lease->erase(found->first);
+    if (lease) lease->erase(read_->transaction.nonce, *record_.tx_hash);
   }
 
   void resolve(const Sight& sight) {

@@ -160,15 +160,14 @@ bool is_zero(const JsonTree* value) {
 }
 
 void drop(JsonTree& object, std::string_view name) {
-  std::erase_if(object.members, [&](const auto& member) { return member.first == name; });
+  std::erase_if(object.members, [&](const auto& member) { return member.name == name; });
 }
 
 void rename(JsonTree& object, std::string_view from, std::string to) {
   for (auto& [name, value] : object.members) {
     if (name == from) name = std::move(to);
   }
-  std::sort(object.members.begin(), object.members.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(object.members.begin(), object.members.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
 void canonicalise(JsonTree& tree, Place place);
@@ -207,8 +206,8 @@ void settle_log(JsonTree& object) {
 void canonicalise_object(JsonTree& object, Place place) {
   const Names* record = place == Place::solana ? nullptr : record_of(object);
   std::erase_if(object.members, [&](const auto& member) {
-    const bool optional = place != Place::solana && member.second.is_null() && optional_fields.contains(member.first);
-    return optional || (record != nullptr && !record->contains(member.first));
+    const bool optional = place != Place::solana && member.value.is_null() && optional_fields.contains(member.name);
+    return optional || (record != nullptr && !record->contains(member.name));
   });
   for (auto& [name, value] : object.members) {
     // A block's nonce is 8 bytes of data; everybody else's is a number.
@@ -264,12 +263,12 @@ JsonTree canonical_error(const JsonTree& error, std::string_view method) {
       {solana ? ChainKind::solana : ChainKind::evm, method, std::nullopt, complaint.code, complaint.text});
   JsonTree result;
   result.type = JsonTree::Type::object;
-  result.members.emplace_back("error_class", text_tree(name(verdict.error_class)));
-  result.members.emplace_back("error_kind", text_tree(verdict.kind));
+  result.members.push_back({"error_class", text_tree(name(verdict.error_class))});
+  result.members.push_back({"error_kind", text_tree(verdict.kind)});
   const JsonTree* data = error.find("data");
   if (data != nullptr && !data->is_null()) {
-    result.members.emplace(result.members.begin(), "data",
-                           canonical_error_data(*data, solana ? Place::solana : Place::data));
+    result.members.insert(result.members.begin(),
+                          {"data", canonical_error_data(*data, solana ? Place::solana : Place::data)});
   }
   return result;
 }

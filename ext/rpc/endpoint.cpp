@@ -149,9 +149,9 @@ void resolve_headers(std::string_view json, const Environment& environment, Endp
   rapidjson::Document document;
   document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(json.data(), json.size());
   if (document.HasParseError() || !document.IsObject()) throw ConfigError{"headers must be a JSON object"};
-  for (const auto& member : document.GetObject()) {
-    const std::string_view name(member.name.GetString(), member.name.GetStringLength());
-    endpoint.headers.push_back(header_line(name, member.value, environment, endpoint.secrets));
+  for (auto member = document.MemberBegin(); member < document.MemberEnd(); ++member) {
+    const std::string_view name(member->name.GetString(), member->name.GetStringLength());
+    endpoint.headers.push_back(header_line(name, member->value, environment, endpoint.secrets));
   }
 }
 

@@ -7,6 +7,8 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
+
 #include "rpc/text.hpp"
 
 namespace rpcroute::rpc {
@@ -21,6 +23,59 @@ struct DepthLimit : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, DepthLimit> 
   bool EndObject(rapidjson::SizeType) { return --depth, true; }
   bool EndArray(rapidjson::SizeType) { return --depth, true; }
 };
+
+rapidjson::ParseResult parse(std::string_view text) {
+  constexpr unsigned flags =
+      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  rapidjson::Reader reader;
+  DepthLimit handler;
+  return reader.Parse<flags>(stream, handler);
+}
+
+/// RFC 8259 section 6.
+bool is_number(std::string_view text) {
+  const auto skip_digits = [&text] {
+    const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(count);
+    return count;
+  };
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const bool zero = text.starts_with('0');
+  const std::size_t whole = skip_digits();
+  if (whole == 0 || (zero && whole > 1)) return false;
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    if (skip_digits() == 0) return false;
+  }
+  if (text.starts_with('e') || text.starts_with('E')) {
+    text.remove_prefix(1);
+    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+    if (skip_digits() == 0) return false;
+  }
+  return text.empty();
+}
+
+/// The text with 0 for each of its numbers. RapidJSON refuses what no double holds (1e999), JSON does not.
+std::string with_small_numbers(std::string_view text) {
+  std::string result;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool begins_number = text[at] == '-' || (text[at] >= '0' && text[at] <= '9');
+    if (!in_string && begins_number) {
+      const std::string_view token =
+          text.substr(at, std::min(text.find_first_not_of("0123456789+-.eE", at), text.size()) - at);
+      result += is_number(token) ? std::string_view("0") : token;
+      at += token.size();
+      continue;
+    }
+    const std::size_t length = in_string && text[at] == '\\' && at + 1 < text.size() ? 2 : 1;
+    if (text[at] == '"') in_string = !in_string;
+    result += text.substr(at, length);
+    at += length;
+  }
+  return result;
+}
 
 /// The length of the string literal at the front of valid JSON.
 std::size_t string_length(std::string_view text) {
@@ -74,16 +129,13 @@ class Cursor {
 }  // namespace
 
 std::optional<std::string> json_problem(std::string_view text) {
-  constexpr unsigned flags =
-      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
   if (trimmed(text).empty()) return "it is empty";
   if (text.find('\0') != std::string_view::npos) return "it holds a NUL character";  // where RapidJSON would stop
-  rapidjson::MemoryStream stream(text.data(), text.size());
-  rapidjson::Reader reader;
-  DepthLimit handler;
-  if (reader.Parse<flags>(stream, handler)) return std::nullopt;
-  if (reader.GetParseErrorCode() == rapidjson::kParseErrorTermination) return "it is nested too deeply";
-  return lower(rapidjson::GetParseError_En(reader.GetParseErrorCode()));
+  rapidjson::ParseResult result = parse(text);
+  if (result.Code() == rapidjson::kParseErrorNumberTooBig) result = parse(with_small_numbers(text));
+  if (!result.IsError()) return std::nullopt;
+  if (result.Code() == rapidjson::kParseErrorTermination) return "it is nested too deeply";
+  return lower(rapidjson::GetParseError_En(result.Code()));
 }
 
 std::vector<JsonMember> json_members(std::string_view object) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "rpc/json.hpp"
 #include "rpc/text.hpp"
@@ -10,11 +11,11 @@ namespace rpcroute::rpc {
 namespace {
 
 /// By name; of duplicates the last one stays, as with most readers.
-void sort_members(std::vector<std::pair<std::string, JsonTree>>& members) {
-  std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+void sort_members(std::vector<JsonTree::Member>& members) {
+  std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const bool last = i + 1 == members.size() || members[i].first != members[i + 1].first;
+    const bool last = i + 1 == members.size() || members[i].name != members[i + 1].name;
     if (!last) continue;
     if (kept != i) members[kept] = std::move(members[i]);
     ++kept;
@@ -29,7 +30,7 @@ JsonTree build(std::string_view json) {
     case '{':
       tree.type = JsonTree::Type::object;
       for (JsonMember& member : json_members(json))
-        tree.members.emplace_back(std::move(member.name), build(member.value));
+        tree.members.push_back({std::move(member.name), build(member.value)});
       break;
     case '[':
       tree.type = JsonTree::Type::array;
@@ -96,12 +97,12 @@ void append_member_differences(const JsonTree& a, const JsonTree& b, const std::
   auto left = a.members.begin();
   auto right = b.members.begin();
   while (left != a.members.end() || right != b.members.end()) {
-    if (right == b.members.end() || (left != a.members.end() && left->first < right->first)) {
-      paths.push_back(member_path(path, (left++)->first));
-    } else if (left == a.members.end() || right->first < left->first) {
-      paths.push_back(member_path(path, (right++)->first));
+    if (right == b.members.end() || (left != a.members.end() && left->name < right->name)) {
+      paths.push_back(member_path(path, (left++)->name));
+    } else if (left == a.members.end() || right->name < left->name) {
+      paths.push_back(member_path(path, (right++)->name));
     } else {
-      append_differences(left->second, right->second, member_path(path, left->first), paths);
+      append_differences(left->value, right->value, member_path(path, left->name), paths);
       ++left;
       ++right;
     }
@@ -112,8 +113,8 @@ void append_member_differences(const JsonTree& a, const JsonTree& b, const std::
 
 const JsonTree* JsonTree::find(std::string_view name) const {
   const auto found = std::lower_bound(members.begin(), members.end(), name,
-                                      [](const auto& m, std::string_view n) { return m.first < n; });
-  return found != members.end() && found->first == name ? &found->second : nullptr;
+                                      [](const auto& m, std::string_view n) { return m.name < n; });
+  return found != members.end() && found->name == name ? &found->value : nullptr;
 }
 
 JsonTree parse_tree(std::string_view json) {

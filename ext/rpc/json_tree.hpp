@@ -3,7 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace rpcroute::rpc {
@@ -14,13 +13,19 @@ struct JsonTree {
   Type type = Type::null;
   std::string scalar;  ///< of text decoded, otherwise as written
   std::vector<JsonTree> elements;
-  std::vector<std::pair<std::string, JsonTree>> members;  ///< sorted by name; of duplicates the last
+  struct Member;
+  std::vector<Member> members;  ///< sorted by name; of duplicates the last
 
   /// The member, or nullptr.
   const JsonTree* find(std::string_view name) const;
 
   bool is_text() const { return type == Type::text; }
   bool is_null() const { return type == Type::null; }
+};
+
+struct JsonTree::Member {
+  std::string name;
+  JsonTree value;
 };
 
 /// Throws std::invalid_argument with the reason when `json` is none.

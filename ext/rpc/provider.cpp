@@ -18,8 +18,7 @@ using rapidjson::Value;
 
 /// The member, or nullptr when it is absent or null: an SQL NULL in a row is as good as no column.
 const Value* find(const Value& entry, const char* field) {
-  const auto member = entry.FindMember(field);
-  return member == entry.MemberEnd() || member->value.IsNull() ? nullptr : &member->value;
+  return entry.HasMember(field) && !entry[field].IsNull() ? &entry[field] : nullptr;
 }
 
 std::string_view view(const Value& text) {
@@ -88,8 +87,9 @@ void read_headers(const Value& entry, Provider& provider) {
     return;
   }
   if (!value->IsObject()) return complain(provider, "headers must be a JSON object");
-  for (const auto& member : value->GetObject()) {  // Accept() below recurses: nothing nested may get there
-    if (!member.value.IsString()) return complain(provider, "every value in headers must be a text");
+  for (auto member = value->MemberBegin(); member < value->MemberEnd();
+       ++member) {  // Accept() below recurses: nothing nested may get there
+    if (!member->value.IsString()) return complain(provider, "every value in headers must be a text");
   }
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);

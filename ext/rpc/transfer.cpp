@@ -197,10 +197,12 @@ void Transfer::read_status() {
   if (status != 0) reply_.status = status;
 }
 
-HttpReply Transfer::finish(CURLcode code, Clock::time_point finished) {
+HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
+  // A quick peer answers within the very call in which the request left: then what was seen before it was not the answer.
+  const Clock::time_point finished = seen > reply_.started ? seen : Clock::now();
   const auto age = std::chrono::duration<double>(Clock::now() - finished).count();
   reply_.timestamp = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - age;
-  reply_.finished = std::max(finished, reply_.started);
+  reply_.finished = finished;
   read_status();
   long connections = 0;
   long os_error = 0;

@@ -45,8 +45,8 @@ class Transfer {
   /// Adds to the time for which a ready socket waited for us while the connection was being set up.
   void add_setup_queueing(Clock::duration waited);
 
-  /// The reply after libcurl's verdict; `finished` is when the last bytes were seen to be there.
-  HttpReply finish(CURLcode code, Clock::time_point finished);
+  /// The reply after libcurl's verdict; `seen` is when its socket was seen to be readable.
+  HttpReply finish(CURLcode code, Clock::time_point seen);
 
   /// The reply of a transfer that used up its time.
   HttpReply time_out(Clock::time_point now);

@@ -1,8 +1,20 @@
 #include "sqlite/connection.hpp"
 
+#include <mutex>
+
 #include "sqlite/execution.hpp"
 
 namespace rpcroute::sqlite {
+
+std::shared_ptr<Connection> Connection::of(sqlite3* db) {
+  static std::mutex mutex;
+  static std::map<sqlite3*, std::weak_ptr<Connection>> connections;
+  const std::lock_guard lock(mutex);
+  std::erase_if(connections, [](const auto& entry) { return entry.second.expired(); });
+  auto connection = connections[db].lock();
+  if (!connection) connections[db] = connection = std::make_shared<Connection>(db);
+  return connection;
+}
 
 Connection::Connection(sqlite3* db) : db_(db), executions_(std::make_unique<Executions>(db)) {}
 

@@ -15,6 +15,10 @@ class Executions;
 /// One per sqlite3*, shared by everything registered on it and gone with it. Guarded by SQLite's own connection mutex.
 class Connection {
  public:
+  /// The one of `db`, made when nothing registered on it holds one yet: what a second loading adds shares the nesting,
+  /// the executions and the warm connections of the first. Thread-safe.
+  static std::shared_ptr<Connection> of(sqlite3* db);
+
   explicit Connection(sqlite3* db);
   ~Connection();
 

@@ -1,5 +1,6 @@
 #include "sqlite/query.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace rpcroute::sqlite {
@@ -75,6 +76,12 @@ std::string Query::text(int column) const {
   return std::string(data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
 }
 
+bool same_name(std::string_view left, std::string_view right) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [&](char l, char r) { return lower(l) == lower(r); });
+}
+
 std::string identifier(std::string_view name) {
   std::string quoted = "\"";
   for (const char character : name) {
@@ -97,20 +104,36 @@ QualifiedName parse_qualified_name(std::string_view text) {
   return result;
 }
 
-std::optional<Relation> find_relation(Connection& connection, std::string_view schema, std::string_view name) {
-  // pragma_table_list has no eponymous tables: what it does not list cannot be read.
-  Query query(connection,
-              "SELECT l.schema, l.name, l.type, l.wr FROM pragma_table_list AS l "
-              "JOIN pragma_database_list AS d ON d.name = l.schema "
-              "WHERE l.name = ?1 COLLATE NOCASE AND (?2 = '' OR l.schema = ?2 COLLATE NOCASE) "
-              "ORDER BY l.schema <> 'temp', d.seq LIMIT 1");
-  query.bind(1, name).bind(2, schema);
-  if (!query.step()) return std::nullopt;
-  const std::string type = query.text(2);
+namespace {
+
+Relation relation_of(std::string schema, std::string name, std::string_view type, bool without_rowid) {
   if (type == "virtual" || type == "shadow") {
-    throw Error("'" + std::string(name) + "' is a virtual table; only ordinary tables and views are read");
+    throw Error("'" + name + "' is a virtual table; only ordinary tables and views are read");
   }
-  return Relation{query.text(0), query.text(1), type == "view", query.integer(3) != 0};
+  return {std::move(schema), std::move(name), type == "view", without_rowid};
+}
+
+/// What `pragma` lists of that name; of `schema` alone unless that is empty. By a PRAGMA statement, since a database can
+/// hold a table named pragma_table_list that lies. Eponymous tables are not listed, and what is not listed cannot be read.
+std::optional<Relation> listed(Connection& connection, const std::string& pragma, std::string_view schema,
+                               std::string_view name) {
+  Query list(connection, "PRAGMA " + pragma + "(" + identifier(name) + ")");  // schema, name, type, ncol, wr, strict
+  while (list.step()) {
+    if (!schema.empty() && !same_name(list.text(0), schema)) continue;
+    return relation_of(list.text(0), list.text(1), list.text(2), list.integer(4) != 0);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Relation> find_relation(Connection& connection, std::string_view schema, std::string_view name) {
+  // TEMP tables come first in SQLite's order of names. The pragma for that schema alone opens no transaction on the
+  // database; it would last as long as the statement that asks, which may be waiting for a provider.
+  if (schema.empty()) {
+    if (auto temporary = listed(connection, "temp.table_list", "", name)) return temporary;
+  }
+  return listed(connection, "table_list", schema, name);
 }
 
 Relation required_relation(Connection& connection, std::string_view name) {

@@ -41,6 +41,9 @@ class Query {
   sqlite3_stmt* statement_ = nullptr;
 };
 
+/// Whether SQLite takes the two for one name: it folds the case of ASCII letters.
+bool same_name(std::string_view left, std::string_view right);
+
 /// `name` as an SQL identifier: "na""me".
 std::string identifier(std::string_view name);
 

@@ -20,12 +20,14 @@ struct Present {
   std::set<std::pair<std::string, int>> functions;
   std::set<std::string> modules;
 
+  /// Asks by PRAGMA statements: unlike the tables of the same names they read no schema, so that a database which
+  /// another connection has locked does not keep the extension from being loaded.
   explicit Present(Connection& connection) {
-    Query function_list(connection, "SELECT name, narg FROM pragma_function_list");
+    Query function_list(connection, "PRAGMA function_list");  // name, builtin, type, enc, narg, flags
     while (function_list.step()) {
-      functions.emplace(lower(function_list.text(0)), static_cast<int>(function_list.integer(1)));
+      functions.emplace(lower(function_list.text(0)), static_cast<int>(function_list.integer(4)));
     }
-    Query module_list(connection, "SELECT name FROM pragma_module_list");
+    Query module_list(connection, "PRAGMA module_list");
     while (module_list.step()) modules.insert(lower(module_list.text(0)));
   }
 };
@@ -33,7 +35,7 @@ struct Present {
 }  // namespace
 
 void register_all(sqlite3* db, const Registry& registry, bool offline) {
-  const auto connection = std::make_shared<Connection>(db);
+  const auto connection = Connection::of(db);
   const Present present(*connection);
   for (const Function& function : registry.functions) {
     for (const int arity : function.spec.arities) {

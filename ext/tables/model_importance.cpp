@@ -34,7 +34,7 @@ class ModelImportance : public sqlite::Table {
     return {"model_importance(model)",
             "One row for each feature of a model, in its order. importance is the feature's share of the gain of all "
             "splits: how much the model used it, not how much of the variance it explains.",
-            "SELECT feature, importance FROM model_importance('seed')"};
+            "SELECT feature, importance FROM model_importance((SELECT model FROM rpc_models WHERE active = 1))"};
   }
   const std::vector<Column>& columns() const override {
     static const std::vector<Column> columns{

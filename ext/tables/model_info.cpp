@@ -50,13 +50,14 @@ class ModelInfoTable : public sqlite::Table {
   sqlite::Reach reach() const override { return sqlite::Reach::pure; }
   sqlite::Doc doc() const override {
     return {"model_info(model)", "One row: what the model is, and what it was compiled into.",
-            "SELECT objective, rounds, evaluator, parts, evaluator_bytes FROM model_info('seed')"};
+            "SELECT objective, rounds, evaluator, parts, evaluator_bytes FROM model_info((SELECT model FROM rpc_models "
+            "WHERE active = 1))"};
   }
   const std::vector<Column>& columns() const override {
     static const std::vector<Column> columns{
         {"objective", "TEXT", Column::Role::plain, "XGBoost's name for it"},
         {"rounds", "INTEGER", Column::Role::plain, "of boosting"},
-        {"trees", "INTEGER", Column::Role::plain, ""},
+        {"trees", "INTEGER", Column::Role::plain, "of all rounds together"},
         {"features", "TEXT", Column::Role::plain, "JSON array, in the model's order"},
         {"written_by", "TEXT", Column::Role::plain, "version of XGBoost that wrote it"},
         {"evaluator", "TEXT", Column::Role::plain, "'grid', 'bitmask' or 'forest'"},

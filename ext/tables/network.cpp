@@ -99,6 +99,17 @@ rpc::Milliseconds call_timeout(const Settings& settings) {
   return rpc::Milliseconds(settings.integer("timeout_ms", 1, 600000, 3500));
 }
 
+std::size_t max_response_bytes(const Settings& settings) {
+  return static_cast<std::size_t>(settings.integer("max_response_bytes", 1, std::int64_t{1} << 31, 8 << 20));
+}
+
+probe::Mode mode_argument(const sqlite::Constraints& constraints) {
+  const std::string mode = constraints.text("mode").value_or("parallel");
+  if (mode == "parallel") return probe::Mode::parallel;
+  if (mode == "sequential") return probe::Mode::sequential;
+  throw sqlite::Error("mode must be 'parallel' or 'sequential', got '" + mode + "'");
+}
+
 std::vector<rpc::Provider> providers(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
   const auto inline_providers = constraints.text("providers");
   if (!inline_providers) return enabled_rows(connection);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "probe/observe.hpp"
 #include "rpc/client.hpp"
 #include "rpc/provider.hpp"
 #include "sqlite/table.hpp"
@@ -32,6 +33,12 @@ std::string region(const Settings& settings);
 
 /// How long one request may take: the setting `timeout_ms`.
 rpc::Milliseconds call_timeout(const Settings& settings);
+
+/// Decompressed bytes of an answer that are still read: the setting `max_response_bytes`.
+std::size_t max_response_bytes(const Settings& settings);
+
+/// The `mode` argument: 'parallel' unless it says 'sequential'.
+probe::Mode mode_argument(const sqlite::Constraints& constraints);
 
 /// The `providers` argument, completed from `rpc_chains` where that table knows the chain; without the argument, the
 /// enabled rows of `rpc_providers`. A row whose chain is unknown carries that as its config error. Throws sqlite::Error

@@ -48,19 +48,14 @@ std::map<std::string, std::string> parse_params(const std::string& params) {
 probe::Round read_round(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
   const Settings settings(connection);
   probe::Round round;
-  const std::string mode = constraints.text("mode").value_or("parallel");
-  if (mode != "parallel" && mode != "sequential") {
-    throw sqlite::Error("mode must be 'parallel' or 'sequential', got '" + mode + "'");
-  }
-  round.mode = mode == "parallel" ? probe::Mode::parallel : probe::Mode::sequential;
+  round.mode = mode_argument(constraints);
   round.samples = static_cast<int>(constraints.integer("samples", 1, 1000, 1));
   const auto timeout = constraints.integer("timeout_ms", 1, 600000);
   round.timeout = timeout ? rpc::Milliseconds(*timeout) : call_timeout(settings);
   round.ws_timeout = rpc::Milliseconds(timeout ? *timeout : settings.integer("ws_timeout_ms", 1, 600000, 4000));
   if (const auto deadline = constraints.integer("deadline_ms", 1, 600000))
     round.deadline = rpc::Milliseconds(*deadline);
-  round.max_response_bytes =
-      static_cast<std::size_t>(settings.integer("max_response_bytes", 1, std::int64_t{1} << 31, 8 << 20));
+  round.max_response_bytes = max_response_bytes(settings);
   round.region = region(settings);
   if (const auto params = constraints.text("params")) round.params = parse_params(*params);
   return round;

@@ -1,5 +1,8 @@
 // rpcroute_reference: what the extension adds, documented by itself.
+#include <set>
+
 #include "rpcroute.hpp"
+#include "sqlite/query.hpp"
 #include "tables/tables.hpp"
 
 namespace rpcroute::tables {
@@ -34,6 +37,14 @@ std::string columns_json(const sqlite::Table& table) {
   return json + "]";
 }
 
+/// The names of the tables this connection can use: after sqlite3_rpcroute_offline_init not all of ours.
+std::set<std::string> usable_tables(sqlite::Connection& connection) {
+  std::set<std::string> names;
+  sqlite::Query rows(connection, "PRAGMA module_list");
+  while (rows.step()) names.insert(rows.text(0));
+  return names;
+}
+
 const char* kind_of(const sqlite::Function& function) {
   if (function.value != nullptr) return "window function";
   return function.step != nullptr ? "aggregate" : "scalar";
@@ -61,7 +72,8 @@ class RpcrouteReference : public sqlite::Table {
   const char* name() const override { return "rpcroute_reference"; }
   sqlite::Reach reach() const override { return sqlite::Reach::pure; }
   sqlite::Doc doc() const override {
-    return {"rpcroute_reference", "One row for each function, aggregate and table that rpcroute adds to SQLite.",
+    return {"rpcroute_reference",
+            "One row for each function, aggregate and table that rpcroute has added to this connection.",
             "SELECT signature, summary FROM rpcroute_reference WHERE name LIKE 'rpc%'"};
   }
   const std::vector<Column>& columns() const override {
@@ -85,8 +97,9 @@ class RpcrouteReference : public sqlite::Table {
       for (const sqlite::Function& function : registry().functions) {
         add({function.spec.name, kind_of(function), function.spec.doc, {}});
       }
+      const auto usable = usable_tables(connection);
       for (const sqlite::Table* table : registry().tables) {
-        add({table->name(), "table", table->doc(), columns_json(*table)});
+        if (usable.contains(table->name())) add({table->name(), "table", table->doc(), columns_json(*table)});
       }
     }
     return std::make_unique<sqlite::RowsScan<Entry>>(*rows, show);

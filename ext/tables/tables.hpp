@@ -5,6 +5,7 @@
 
 namespace rpcroute::tables {
 
+const sqlite::Table& rpc_call();
 const sqlite::Table& rpc_probe();
 const sqlite::Table& asof_join();
 const sqlite::Table& model_importance();

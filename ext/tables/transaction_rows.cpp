@@ -89,7 +89,7 @@ std::vector<Column> transaction_columns(const std::vector<Column>& arguments) {
       {"region", "TEXT", Role::plain, "where the probe ran"},
       {"tx_hash", "TEXT", Role::plain, "known before sending when signed here"},
       {"raw", "TEXT", Role::plain, "the signed bytes, until the transaction is resolved"},
-      {"nonce", "INTEGER", Role::plain, ""},
+      {"nonce", "INTEGER", Role::plain, "how many transactions the sender had made before"},
       {"overlap", "INTEGER", Role::plain, "earlier ones of the key still pending at the broadcast"},
       {"propensity", "REAL", Role::plain, "probability with which the provider was drawn"},
       {"state", "TEXT", Role::plain, "prepared, pending, confirmed, reverted, rejected (never accepted) or timeout"},
@@ -103,7 +103,7 @@ std::vector<Column> transaction_columns(const std::vector<Column>& arguments) {
       {"block_number", "INTEGER", Role::plain, "where it was included"},
       {"block_timestamp", "INTEGER", Role::plain, "whole seconds, as the chain says"},
       {"blocks_waited", "INTEGER", Role::plain, "block_number - submit_head"},
-      {"gas_used", "INTEGER", Role::plain, ""},
+      {"gas_used", "INTEGER", Role::plain, "of the receipt"},
       {"effective_gas_price", "INTEGER", Role::plain, "wei per gas"},
       {"error_class", "TEXT", Role::plain,
        "those of rpc_probe, and nonce, underpriced, funds, wrong_chain, spend_limit, mainnet"},
@@ -150,8 +150,8 @@ probe::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite:
   probe::TransactionFollowPlan plan;
   plan.timeout_sec = constraints.real("timeout_sec", 0.1, 86400)
                          .value_or(static_cast<double>(settings.integer("tx_timeout_sec", 1, 86400, 300)));
-  plan.poll_ms = constraints.real("poll_ms", 10, 60000)
-                     .value_or(static_cast<double>(settings.integer("poll_ms", 10, 60000, 500)));
+  plan.poll_ms =
+      constraints.real("poll_ms", 10, 60000).value_or(static_cast<double>(settings.integer("poll_ms", 10, 60000, 500)));
   plan.call_timeout = call_timeout(settings);
   return plan;
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "model/booster.hpp"
 #include "model/evaluator.hpp"
 #include "model/flat_forest.hpp"
 #include "model/rewrite.hpp"

@@ -1,13 +1,30 @@
 """The extension against real anvil nodes, with cast and plain HTTP as independent witnesses."""
 
 import json
+import os
+import secrets
+import subprocess
+import sys
 import unittest
 
-from nodes import anvil, cast, connect, rpc, script
+from nodes import EXTENSION, anvil, cast, connect, rpc, script
 
 
 def one(database, sql, *arguments):
     return database.execute(sql, arguments).fetchone()
+
+
+def in_another_process(sql, argument, url, chain_id):
+    """The row of a process that did not send what it resolves, and so cannot time it."""
+    program = ("import json, sys; from nodes import connect; "
+               "sql, argument, providers = sys.argv[1:]; "
+               "row = connect().execute(sql.replace('(?)', '(?, ?)'), (argument, providers)).fetchone(); "
+               "print(json.dumps(row))")
+    providers = json.dumps([{"provider_id": "a", "url": url, "chain_id": chain_id, "is_mainnet": False}])
+    done = subprocess.run([sys.executable, "-c", program, sql, argument, providers], check=True, capture_output=True,
+                          text=True, cwd=os.path.dirname(os.path.abspath(__file__)),
+                          env={**os.environ, "RPCROUTE_EXTENSION": os.path.abspath(EXTENSION)})
+    return json.loads(done.stdout)
 
 
 class ThreeNodes(unittest.TestCase):
@@ -42,10 +59,12 @@ class Probing(unittest.TestCase):
     """Three names for one node: all providers of one chain."""
 
     def setUp(self):
-        self.node = self.enterContext(anvil("--block-time", "1"))
-        self.url = self.node[0]
+        # A chain of its own for each test: the machine remembers, by chain id, which numbers an account has used.
+        self.chain_id = 1_000_000 + secrets.randbelow(1 << 40)
+        self.url, _ = self.enterContext(anvil("--block-time", "1", "--chain-id", str(self.chain_id)))
         self.database = connect()
         script(self.database, "schema")
+        self.database.execute("UPDATE rpc_chains SET chain_id = ? WHERE chain = 'devnet'", (self.chain_id,))
         self.database.executemany("INSERT INTO rpc_providers (provider_id, chain, url) VALUES (?, 'devnet', ?)",
                                   [(name, self.url) for name in ("a", "b", "c")])
         self.account = rpc(self.url, "eth_accounts")[0]
@@ -73,12 +92,15 @@ class Probing(unittest.TestCase):
         self.assertEqual(len({row[1] for row in rows.fetchall()}), 1)
         self.assertEqual(self.sent(), 1)
 
-    def test_a_probe_not_waited_for_is_pending(self):
-        state, tx_hash = one(self.database, "SELECT state, tx_hash FROM tx_probe WHERE wait = 0 AND signer = 'node'")
+    def test_a_probe_not_waited_for_is_pending_and_resolved_later(self):
+        state, tx_hash, at = one(self.database, "SELECT state, tx_hash, timestamp FROM tx_probe "
+                                                "WHERE wait = 0 AND signer = 'node'")
         self.assertEqual(state, "pending")
-        resolved = one(self.database, "SELECT state, duration_source, duration_sec FROM tx_wait(?)",
-                       json.dumps([{"provider_id": "a", "tx_hash": tx_hash, "timestamp": 0}]))
-        self.assertEqual(resolved, ("confirmed", "block", None))
+        sent = json.dumps([{"provider_id": "a", "tx_hash": tx_hash, "timestamp": at}])
+        resolve = "SELECT state, duration_source, duration_sec IS NULL FROM tx_wait(?)"
+        # Whoever sent it can time it, unless it was through before the first look.
+        self.assertIn(one(self.database, resolve, sent), [("confirmed", "receipt", 0), ("confirmed", "block", 1)])
+        self.assertEqual(in_another_process(resolve, sent, self.url, self.chain_id), ["confirmed", "block", 1])
 
 
 if __name__ == "__main__":

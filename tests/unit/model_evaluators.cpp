@@ -3,6 +3,7 @@
 
 #include "model/bins.hpp"
 #include "model/bitmask.hpp"
+#include "model/booster.hpp"
 #include "model/error.hpp"
 #include "model/evaluator.hpp"
 #include "model/flat_forest.hpp"

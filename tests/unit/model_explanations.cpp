@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "model/booster.hpp"
 #include "model/error.hpp"
 #include "model/explain.hpp"
 #include "model/xgboost_library.hpp"

@@ -1,8 +1,15 @@
 // Predictions are XGBoost's, bit for bit.
-#include <catch2/catch.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "model/booster.hpp"
 #include "model/error.hpp"
 #include "model/evaluator.hpp"
+#include "model/explain.hpp"
 #include "model/rewrite.hpp"
 #include "model/xgboost_library.hpp"
 #include "model_support.hpp"
@@ -77,6 +84,53 @@ TEST_CASE("A prediction equals the library's for every objective that can be tra
   const QuietScope quiet;
   CHECK(mismatches(*model, rows, Booster::load(json).predict(rows, width)) == 0);
   CHECK(mismatches(*model, rows, Booster::load(rewrite_for_library(model->forest())).predict(rows, width)) == 0);
+}
+
+TEST_CASE("Threads share one model, compile their own and explain at once", "[model]") {
+  const std::string json = trained(3);
+  const auto model = Model::compile(json);
+  Explainer explainer(model);
+  const std::vector<double> row{300, 2, 500};
+  const float expected = model->predict(row);
+  const float bias = explainer.explain(row).bias;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int repeat = 0; repeat < 5; ++repeat) {
+        if (model->predict(row) != expected || Model::compile(json)->predict(row) != expected) ++wrong;
+        if (explainer.explain(row).bias != bias) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(wrong == 0);
+}
+
+std::size_t threads_of_this_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+TEST_CASE("Compiling, predicting and explaining start no thread, so a forked child can do the same", "[model]") {
+  const std::string json = trained(2);
+  const std::size_t before = threads_of_this_process();
+  const auto model = Model::compile(json);
+  Explainer explainer(model);
+  const std::vector<double> row{300, 2};
+  const float bias = explainer.explain(row).bias;
+  CHECK(threads_of_this_process() == before);
+
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // a hang ends as a signal
+    const auto again = Model::compile(json);
+    const bool same = again->predict(row) == model->predict(row) && Explainer(again).explain(row).bias == bias;
+    _exit(same ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
 }
 
 }  // namespace

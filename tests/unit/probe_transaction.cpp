@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "probe/transaction.hpp"
@@ -495,6 +497,54 @@ TEST_CASE("a chain that began anew is numbered anew") {
   CHECK(bench.scan().front().nonce == 0);
 }
 
+TEST_CASE("two development chains of one id and account do not number each other's transactions") {
+  Bench bench({"a"});
+  bench.plan.wait = false;
+  bench.plan.n = 2;
+  CHECK(bench.scan().back().nonce == 1);
+  World another;
+  another.nodes["b"];
+  another.forks = 1;
+  another.blocks.front().hash = "0x" + std::string(64, '5');
+  bench.plan.n = 1;
+  const auto records = Bench::all_of(TransactionScan(another, another.providers(), bench.plan, "", {}, {}, bench.book));
+  CHECK(records.at(0).nonce == 0);
+}
+
+TEST_CASE("a sent transaction that nobody shows is believed for a moment, then unless its provider denies it") {
+  BookEntry entry{5, BookStage::sent, "0xab", "a", "", 100, 1000, this_process(), this_process_started()};
+  CHECK(is_believed_unseen(entry, 1004, 100, true));
+  CHECK_FALSE(is_believed_unseen(entry, 1006, 100, true));
+  CHECK(is_believed_unseen(entry, 1050, 100, false));
+  CHECK_FALSE(is_believed_unseen(entry, 1061, 100, false));
+  CHECK_FALSE(is_believed_unseen(entry, 1004, 99, false));
+  entry.stage = BookStage::mined;
+  CHECK_FALSE(is_believed_unseen(entry, 1001, 100, false));
+  entry.stage = BookStage::prepared;
+  CHECK(is_believed_unseen(entry, 1050, 100, true));
+  entry.process_started += 1;
+  CHECK_FALSE(is_believed_unseen(entry, 1001, 100, false));
+}
+
+TEST_CASE("the book survives its process, and lines that are damaged are skipped") {
+  const BookDirectory directory;
+  const NonceBook book(directory.path());
+  const BookEntry entry{5, BookStage::sent, "0xab", "a provider", "0xcd", 100, 1000.25, 7, 8};
+  book.try_lease(1, "x")->put(entry);
+  const auto file = *std::filesystem::directory_iterator(directory.path());
+  CHECK((std::filesystem::status(file).permissions() & std::filesystem::perms::group_all) ==
+        std::filesystem::perms::none);
+  std::ofstream(file.path(), std::ios::app) << "9 q - 1 1 1 1 0x -\nnonsense\n";
+  auto lease = NonceBook(directory.path()).try_lease(1, "x");
+  CHECK(lease->entries("0xcd") == std::map<std::uint64_t, BookEntry>{{5, entry}});
+  CHECK(lease->entries("") == lease->entries("0xcd"));
+  CHECK(lease->entries("0xef").empty());
+  lease->erase(5, "0xother");
+  CHECK_FALSE(lease->entries("").empty());
+  lease->erase(5, "0xab");
+  CHECK(lease->entries("").empty());
+}
+
 TEST_CASE("another holder of the account is waited for") {
   Bench bench({"a"});
   std::optional<NonceLease> lease = NonceBook(bench.directory.path()).try_lease(31337, first_account);
@@ -559,14 +609,20 @@ TEST_CASE("a chain that cannot be probed is refused in words") {
     CHECK_THROWS_WITH(bench.scan(), Catch::Contains("no base fee"));
   }
   SECTION("dearer transfers") {
-    bench.world.transfer_gas = 21001;
-    CHECK_THROWS_WITH(bench.scan(), Catch::Contains("21001"));
+    bench.world.transfer_gas = 25000;
+    CHECK_THROWS_WITH(bench.scan(), Catch::Contains("needs 25000 gas"));
   }
   SECTION("a cap below the base fee") {
     bench.plan.max_fee_gwei = 0.5;
     CHECK_THROWS_WITH(bench.scan(), Catch::Contains("below the chain's base fee"));
   }
   CHECK(sends(bench.world) == 0);
+}
+
+TEST_CASE("an estimate one too high, as hardhat gives, is no dearer transfer") {
+  Bench bench({"a"});
+  bench.world.transfer_gas = 21001;
+  CHECK(bench.only().state == TransactionState::confirmed);
 }
 
 TEST_CASE("arguments out of range are named") {

@@ -314,8 +314,9 @@ class World final : public Transport {
     for (const Transfer& transfer : pending ? visible(node) : blocks[number].transfers) {
       list += (list.empty() ? "" : ",") + transfer_json(transfer);
     }
-    std::string json = R"({"number":")" + chain::quantity(number) + R"(","timestamp":")" +
-                       chain::quantity(1'700'000'000 + number) + R"(","transactions":[)" + list + "]";
+    std::string json = R"({"number":")" + chain::quantity(number) + R"(","hash":")" + blocks[number].hash +
+                       R"(","timestamp":")" + chain::quantity(1'700'000'000 + number) + R"(","transactions":[)" + list +
+                       "]";
     if (base_fee) json += R"(,"baseFeePerGas":")" + chain::quantity(*base_fee) + '"';
     return result(json + "}");
   }

@@ -76,6 +76,12 @@ TEST_CASE("The second question travels on the first one's connection and says so
   CHECK(server.connections() == 1);
 }
 
+TEST_CASE("An answer that is there as soon as the question left still took time") {
+  const Server server(Server::answers("\"0x1\""));
+  RpcClient client;
+  for (int i = 0; i < 200; ++i) CHECK(ask(client, call(server.url())).latency_ms.value() > 0);
+}
+
 TEST_CASE("What may not be sent twice gets a connection of its own, which is not kept") {
   const Server server(Server::answers("\"0x1\""));
   RpcClient client;
@@ -182,6 +188,41 @@ TEST_CASE("An endless answer is cut at the cap") {
     }
     return false;
   });
+  RpcClient client;
+  Call small = call(server.url());
+  small.max_response_bytes = 1 << 20;
+  const Answer answer = ask(client, small);
+  CHECK(error_class(answer) == "too_large");
+  CHECK(answer.response_bytes <= (1 << 20) + 65536);
+}
+
+namespace {
+
+/// A gzip stream of `runs` times 258 equal bytes, 13 bits each: RFC 1951's fixed code for length 258 at distance 1.
+std::string gzip_bomb(std::size_t runs) {
+  std::string stream("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);
+  unsigned byte = 0;
+  unsigned filled = 0;
+  const auto put = [&](std::string_view bits) {
+    for (const char bit : bits) {
+      byte |= static_cast<unsigned>(bit - '0') << filled;
+      if (++filled < 8) continue;
+      stream += static_cast<char>(byte);
+      byte = filled = 0;
+    }
+  };
+  put("110");       // the last block, fixed codes
+  put("01010000");  // a blank
+  for (std::size_t run = 0; run < runs; ++run) put("1100010100000");
+  return stream;
+}
+
+}  // namespace
+
+TEST_CASE("A small compressed answer that unfolds beyond the cap is cut at the cap") {
+  const std::string bomb = gzip_bomb(200'000);
+  REQUIRE(bomb.size() < 400'000);
+  const Server server(responds(bomb, "200 OK", "Content-Encoding: gzip\r\n"));
   RpcClient client;
   Call small = call(server.url());
   small.max_response_bytes = 1 << 20;

@@ -1,0 +1,96 @@
+"""What the client tests share: connections with the extension, the SQL scripts, and a server that counts."""
+
+import http.server
+import json
+import os
+import pathlib
+import sqlite3
+import sys
+import threading
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "live"))
+
+from nodes import script  # noqa: E402,F401  (for those who import this)
+
+EXTENSION = os.path.abspath(os.environ.get("RPCROUTE_EXTENSION", "build/rpcroute.so"))
+FULL = "sqlite3_rpcroute_init"
+OFFLINE = "sqlite3_rpcroute_offline_init"
+
+
+def load(database, entry=FULL, path=EXTENSION):
+    """Loads the extension into a connection. Python has load_extension(entrypoint=) from 3.12 on only."""
+    database.enable_load_extension(True)
+    database.execute("SELECT load_extension(?, ?)", (str(path), entry)).fetchall()
+    database.enable_load_extension(False)
+    return database
+
+
+def connect(path=":memory:", entry=FULL):
+    """A connection whose statements commit by themselves."""
+    return load(sqlite3.connect(path, isolation_level=None), entry)
+
+
+def inline(**urls):
+    """The `providers` argument: name=url or name={column: value}."""
+    return json.dumps([{"provider_id": name, **({"url": url} if isinstance(url, str) else url)}
+                       for name, url in urls.items()])
+
+
+class CountingServer:
+    """A JSON-RPC server on loopback that answers every call with height 16 and remembers what came."""
+
+    def __init__(self):
+        self.requests = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.asked = threading.Event()
+        owner = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                owner.requests.append((self.path, dict(self.headers), body))
+                owner.asked.set()
+                owner.gate.wait(60)
+                answer = json.dumps({"jsonrpc": "2.0", "id": json.loads(body)["id"], "result": "0x10"}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def do_GET(self):
+                owner.requests.append((self.path, dict(self.headers), b""))
+                self.send_error(405)
+
+            def log_message(self, *unused):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def hold(self):
+        """From now on answers wait for release()."""
+        self.asked.clear()
+        self.gate.clear()
+
+    def release(self):
+        self.gate.set()
+
+    def close(self):
+        self.release()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
