@@ -46,8 +46,10 @@ Failure failure_of(CURLcode code, long os_error) {
       return {ErrorClass::malformed, "", "the answer is not HTTP", {}};
     case CURLE_BAD_CONTENT_ENCODING:
       return {ErrorClass::malformed, "", "the answer is not encoded as it says", {}};
-    case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
+      return {ErrorClass::tls, "", "the certificate is not trusted, or not for this host", {}};
+    case CURLE_SSL_CONNECT_ERROR:
+      return {ErrorClass::tls, "", "the TLS handshake failed", {}};
     case CURLE_SSL_ENGINE_NOTFOUND:
     case CURLE_SSL_ENGINE_SETFAILED:
     case CURLE_SSL_CERTPROBLEM:
@@ -90,14 +92,20 @@ bool names_header(const std::vector<std::string>& lines, std::string_view line) 
 Transfer::Transfer(std::uint64_t ticket, HttpRequest request)
     : ticket_(ticket), request_(std::move(request)), host_is_numeric_(is_numeric_host(request_.url)) {}
 
-void Transfer::start(CurlEasy easy, const SocketCallbacks& sockets) {
+std::size_t Transfer::descriptors_to_come() const {
+  const std::size_t wanted = host_is_numeric_ ? 1 : 4;
+  return request_left_ || opened_ >= wanted ? 0 : wanted - opened_;
+}
+
+void Transfer::start(CurlEasy easy, Sockets& sockets) {
   easy_ = std::move(easy);
+  sockets_ = &sockets;
   set_request_options();
   set_policy_options();
-  set(easy_.get(), CURLOPT_OPENSOCKETFUNCTION, sockets.open);
-  set(easy_.get(), CURLOPT_OPENSOCKETDATA, sockets.owner);
-  set(easy_.get(), CURLOPT_CLOSESOCKETFUNCTION, sockets.close);
-  set(easy_.get(), CURLOPT_CLOSESOCKETDATA, sockets.owner);
+  set(easy_.get(), CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open);
+  set(easy_.get(), CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+  set(easy_.get(), CURLOPT_CLOSESOCKETFUNCTION, &Transfer::on_close);
+  set(easy_.get(), CURLOPT_CLOSESOCKETDATA, static_cast<void*>(&sockets));  // a kept connection outlives the transfer
   begun_ = Clock::now();
   reply_.started = begun_;
   deadline_ = begun_ + request_.timeout;
@@ -178,6 +186,16 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
     transfer.reply_.retry_after = trimmed(line.substr(wanted.size()));
   }
   return bytes;
+}
+
+curl_socket_t Transfer::on_open(void* self, curlsocktype, curl_sockaddr* address) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  ++transfer.opened_;
+  return transfer.sockets_->open(*address);
+}
+
+int Transfer::on_close(void* sockets, curl_socket_t socket) {
+  return static_cast<Sockets*>(sockets)->close(socket);
 }
 
 int Transfer::on_request(void* self, char*, char*, int, int) {
