@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Models through SQL, held against the XGBoost of Debian's python3-xgboost."""
+import decimal
 import json
 import os
 import pathlib
@@ -284,6 +285,20 @@ class Registry(Database):
         for bad in ("[1]", "", "{", '{"latency_ms": "1", "block_lag": 1}'):
             self.refused("predict_confirm_named: ", "SELECT predict_confirm_named('slow', ?)", bad)
 
+    def test_by_name_a_number_in_full_counts_as_the_double_it_is(self):
+        # Midway between two float32, where the last bit of a double decides on which side of a split it falls.
+        params = json.dumps({"features": ["x"], "num_round": 1, "min_child_weight": 0})
+        stump = json.loads(self.value("SELECT train_confirm(?, column1, column1) FROM (VALUES (1.0), (2.0))", params))
+        tree = stump["learner"]["gradient_booster"]["model"]["trees"][0]
+        for exponent in range(1, 200):
+            lower = numpy.float32(1.05 ** exponent)
+            upper = numpy.nextafter(lower, numpy.float32(numpy.inf))
+            tree["split_conditions"][0] = float(upper)
+            middle = (float(lower) + float(upper)) / 2
+            content, features = json.dumps(stump), f'{{"x": {decimal.Decimal(middle)}}}'
+            self.assertEqual(self.value("SELECT predict_confirm_named(?, ?)", content, features),
+                             self.value("SELECT predict_confirm(?, ?)", content, middle), features)
+
     def test_a_stored_view_may_predict(self):
         self.rows("CREATE VIEW likely AS SELECT predict_confirm(900.0, 4) AS sec")
         self.rows("PRAGMA trusted_schema = 0")
@@ -359,15 +374,15 @@ class Training(Database):
         self.assertEqual(answers(found, rows[:, :2]).tolist(), answers(theirs, rows[:, :2]).tolist())
 
     def test_unknown_and_out_of_range_parameters_are_errors_that_name_them(self):
-        for name, value, said in (("max_dept", 3, "unknown parameter 'max_dept'"),
-                                  ("max_depth", 0, "max_depth.*1 to 32"), ("max_depth", 2.5, "whole number"), ("learning_rate", 0, "learning_rate.*above 0"),
-                                  ("eta", 1.5, "eta"), ("subsample", 1.01, "subsample"), ("num_round", 0, "num_round"),
-                                  ("n_estimators", 5, "given twice"), ("objective", "rank:ndcg", "objective.*reg:"),
-                                  ("booster", "dart", "booster.*gbtree"), ("tree_method", "gpu_hist", "tree_method"),
-                                  ("features", [], "features"), ("features", ["a", "a"], "features"),
-                                  ("features", ["a"], "features, got 2"), ("scale_pos_weight", -1, "scale_pos_weight"),
-                                  ("monotone_constraints", [2, 0], "monotone_constraints"), ("seed", -1, "seed"),
-                                  ("lambda", "x", "lambda")):
+        for name, value, said in (
+                ("max_dept", 3, "unknown parameter 'max_dept'"), ("max_depth", 0, "max_depth.*1 to 32"),
+                ("max_depth", 2.5, "whole number"), ("learning_rate", 0, "learning_rate.*above 0"), ("eta", 1.5, "eta"),
+                ("subsample", 1.01, "subsample"), ("num_round", 0, "num_round"), ("n_estimators", 5, "given twice"),
+                ("objective", "rank:ndcg", "objective.*reg:"), ("booster", "dart", "booster.*gbtree"),
+                ("tree_method", "gpu_hist", "tree_method"), ("features", [], "features"),
+                ("features", ["a", "a"], "features"), ("features", ["a"], "features, got 2"),
+                ("scale_pos_weight", -1, "scale_pos_weight"), ("monotone_constraints", [2, 0], "monotone_constraints"),
+                ("seed", -1, "seed"), ("lambda", "x", "lambda")):
             with self.subTest(name, value=value), self.assertRaisesRegex(sqlite3.Error, f"train_confirm: .*{said}"):
                 self.train(**{name: value})
         for params in ("{}", "[]", "x", None, 5):
