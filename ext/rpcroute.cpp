@@ -1,6 +1,8 @@
 // The entry points, and the one table of everything that is registered.
 #include "rpcroute.hpp"
 
+#include <mutex>
+
 #include "functions/functions.hpp"
 #include "tables/tables.hpp"
 
@@ -48,7 +50,8 @@ const sqlite::Registry& registry() {
 namespace {
 
 int load(sqlite3* db, char** message, const sqlite3_api_routines* api, bool offline) {
-  SQLITE_EXTENSION_INIT2(api);
+  static std::once_flag told;  // connections may load it from several threads at once
+  std::call_once(told, [api] { SQLITE_EXTENSION_INIT2(api); });
   if (sqlite3_libversion_number() < sqlite::kOldestVersion) {
     *message = sqlite3_mprintf("rpcroute needs SQLite 3.38 or newer; this is %s", sqlite3_libversion());
     return SQLITE_ERROR;

@@ -340,6 +340,12 @@ SELECT p.policy, coalesce(e.n, 0), coalesce(e.matched, 0), e.mean_sec, e.median_
   LEFT JOIN estimate e ON e.policy = p.policy
   LEFT JOIN margin m ON m.policy = p.policy;
 
+-- Whom each policy would have taken, for those who know better: simulated histories know every provider's duration.
+DROP TABLE IF EXISTS main.policy_choices;
+CREATE TABLE main.policy_choices (
+  policy TEXT NOT NULL, tx_id INTEGER NOT NULL, provider_id TEXT NOT NULL, PRIMARY KEY (policy, tx_id)) WITHOUT ROWID;
+INSERT INTO main.policy_choices SELECT policy, tx_id, provider_id FROM temp.choice;
+
 DROP TABLE IF EXISTS main.strategy_divergence;
 CREATE TABLE main.strategy_divergence (
   policy TEXT NOT NULL, other TEXT NOT NULL,

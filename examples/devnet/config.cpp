@@ -19,6 +19,9 @@ class Fields {
     if (!object.IsObject()) throw std::invalid_argument(where_ + " must be a JSON object");
   }
 
+  /// From here on the object has a better name than its place.
+  void known_as(const std::string& name) { where_ = name; }
+
   double number(const char* key, double otherwise, double least = 0, double most = unbounded) {
     const Json* value = take(key);
     if (!value) return otherwise;
@@ -141,6 +144,7 @@ ProviderConfig read_provider(const Json& json, const std::string& position) {
   provider.provider_id = fields.string("provider_id");
   if (!is_url_safe(provider.provider_id)) fields.fail("provider_id", "must be made of letters, digits, - _ and .");
   const auto& id = provider.provider_id;
+  fields.known_as(id);
   provider.kind = read_kind(fields);
   provider.tls = fields.flag("tls");
   if (const Json* latency = fields.object("latency")) provider.latency = read_latency(*latency, id + ": latency");

@@ -195,10 +195,8 @@ void Endpoint::upgrade(tcp::socket socket, HttpRequest request, Clock::time_poin
   ++counts_["ws"];
   Fault* fault = strike({Call{"null", "ws", nullptr}}, {FaultStage::websocket});
   std::erase_if(sockets_, [](const auto& weak) { return weak.expired(); });
-  const auto connection =
-      std::make_shared<WsConnection>(*this, std::move(socket), fault ? std::optional(*fault) : std::nullopt);
-  sockets_.push_back(connection);
-  connection->start(std::move(request), arrival + latency_.draw());
+  sockets_.push_back(open_websocket(*this, std::move(socket), std::move(request), arrival + latency_.draw(),
+                                    fault ? std::optional(*fault) : std::nullopt));
 }
 
 }  // namespace rpcroute::devnet

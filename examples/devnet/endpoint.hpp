@@ -15,12 +15,14 @@
 
 namespace rpcroute::devnet {
 
-class WsConnection;
-
-/// Opens and ends subscriptions of one connection.
+/// A connection that can be sent heads.
 class Subscriber {
  public:
   virtual ~Subscriber() = default;
+  virtual void send_head(std::uint64_t height) = 0;
+  virtual void cut() = 0;
+
+  // What the methods of these names answer.
   virtual MethodResult subscribe() = 0;
   virtual MethodResult unsubscribe() = 0;
 };
@@ -79,7 +81,7 @@ class Endpoint : public HttpHandler {
   double error_rate_;
   std::vector<Fault> faults_;
   std::map<std::string, std::uint64_t> counts_;
-  std::vector<std::weak_ptr<WsConnection>> sockets_;
+  std::vector<std::weak_ptr<Subscriber>> sockets_;
   HttpListener listener_;
 };
 

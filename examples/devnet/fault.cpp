@@ -153,6 +153,12 @@ std::string_view name(FaultKind kind) {
   return entry(kind).name;
 }
 
+std::string fault_names() {
+  std::string names;
+  for (const auto& fault : table) names.append(names.empty() ? "" : ", ").append(fault.name);
+  return names;
+}
+
 Fault parse_fault(const Json& json) {
   if (!json.IsObject() || !json.HasMember("name") || !json["name"].IsString()) {
     throw std::invalid_argument("a fault is an object with a name");

@@ -134,6 +134,9 @@ struct Fault {
 FaultStage stage(FaultKind kind);
 std::string_view name(FaultKind kind);
 
+/// All names, with commas between.
+std::string fault_names();
+
 /// Throws std::invalid_argument that names the fault and what is wrong with it.
 Fault parse_fault(const Json& json);
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "fault.hpp"
-#include "http.hpp"
 #include "json_rpc.hpp"
+#include "reply.hpp"
 
 namespace rpcroute::devnet {
 

@@ -1,20 +1,25 @@
 #include "fleet.hpp"
 
 #include <algorithm>
+#include <boost/asio/ssl/context.hpp>
 
 namespace rpcroute::devnet {
 
-Fleet::Fleet(const FleetConfig& config, const std::string& log, unsigned short port_base)
-    : world_(config, log),
+namespace asio = boost::asio;
+
+Fleet::Fleet(asio::io_context& io, const FleetConfig& config, const std::string& log, unsigned short port_base)
+    : world_(io, config, log),
       slots_(config.seed, "chain", "slots"),
       stamping_(stamping_enabled(world_.io)),
       tls_(untrusted_tls()),
       timer_(world_.io) {
   for (const auto& provider : config.providers) {
     const auto port = port_base == 0 ? 0 : port_base + endpoints_.size();
-    endpoints_.emplace_back(world_, provider, static_cast<unsigned short>(port), tls_);
+    endpoints_.emplace_back(world_, provider, static_cast<unsigned short>(port), *tls_);
   }
 }
+
+Fleet::~Fleet() = default;
 
 Endpoint* Fleet::find(std::string_view provider_id) {
   const auto found = std::find_if(endpoints_.begin(), endpoints_.end(),

@@ -1,7 +1,6 @@
 // The fleet: the chain's clock and the providers in front of it.
 #pragma once
 
-#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <memory>
@@ -17,7 +16,8 @@ namespace rpcroute::devnet {
 class Fleet {
  public:
   /// Opens all ports: `port_base`, `port_base` + 1, … in the order of the file, or free ones when it is 0.
-  Fleet(const FleetConfig& config, const std::string& log, unsigned short port_base);
+  Fleet(boost::asio::io_context& io, const FleetConfig& config, const std::string& log, unsigned short port_base);
+  ~Fleet();
 
   World& world() { return world_; }
   std::deque<Endpoint>& endpoints() { return endpoints_; }
@@ -40,7 +40,7 @@ class Fleet {
   World world_;
   Random slots_;
   tcp::socket stamping_;
-  boost::asio::ssl::context tls_;
+  std::unique_ptr<boost::asio::ssl::context> tls_;
   boost::asio::steady_timer timer_;
   Clock::time_point next_slot_;
   std::deque<Endpoint> endpoints_;

@@ -158,7 +158,7 @@ std::string http_response(int status, std::string_view content_type, std::string
 }
 
 HttpListener::HttpListener(asio::io_context& io, unsigned short port, HttpHandler& handler, asio::ssl::context* tls)
-    : io_(io), handler_(handler), tls_(tls), acceptor_(io), port_(port) {
+    : handler_(handler), tls_(tls), acceptor_(io), port_(port) {
   open();
 }
 
@@ -167,7 +167,9 @@ void HttpListener::open() {
   const tcp::endpoint endpoint(asio::ip::address_v4::loopback(), port_);
   acceptor_.open(endpoint.protocol());
   acceptor_.set_option(tcp::acceptor::reuse_address(true));
-  acceptor_.bind(endpoint);
+  ErrorCode error;
+  acceptor_.bind(endpoint, error);
+  if (error) throw boost::system::system_error(error, "port " + std::to_string(port_));
   acceptor_.listen(1024);
   port_ = acceptor_.local_endpoint().port();
   accept();

@@ -4,37 +4,17 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <chrono>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "reply.hpp"
 #include "wire.hpp"
 
 namespace rpcroute::devnet {
 
 using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
-
-/// The bytes to answer, and how.
-struct Reply {
-  enum class Delivery {
-    whole,
-    drip,     ///< a byte every `interval`
-    endless,  ///< the bytes, then chunks of white space for ever
-    stall,    ///< nothing, until the peer leaves
-    reset,    ///< RST
-  };
-  std::string bytes;
-  Delivery delivery = Delivery::whole;
-  bool close = false;                    ///< after the bytes
-  std::chrono::nanoseconds latency{0};   ///< from the request's arrival to the first byte
-  std::chrono::nanoseconds interval{0};  ///< of a drip
-};
-
-/// A response with its length; `headers` are whole lines with CRLF.
-std::string http_response(int status, std::string_view content_type, std::string_view body,
-                          std::string_view headers = {});
 
 class HttpHandler {
  public:
@@ -67,7 +47,6 @@ class HttpListener {
   void accept();
   void serve(tcp::socket socket);
 
-  boost::asio::io_context& io_;
   HttpHandler& handler_;
   boost::asio::ssl::context* tls_;
   tcp::acceptor acceptor_;

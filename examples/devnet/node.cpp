@@ -1,6 +1,7 @@
 #include "node.hpp"
 
 #include <algorithm>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
 

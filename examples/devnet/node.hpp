@@ -1,7 +1,6 @@
 // One provider's node: how much of the chain it has seen, and the transactions that were sent to it.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <optional>
 #include <vector>

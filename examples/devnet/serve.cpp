@@ -68,10 +68,28 @@ FleetConfig fleet_of(const Options& options) {
   return config;
 }
 
+std::string help_text() {
+  return R"(When all ports are open, one JSON line on standard output tells them:
+  {"ready":true,"control":port,"chain_id":n,"providers":[{"provider_id":…,"url":…,"ws_url":…}, …]}
+
+A fleet file, every key but providers and provider_id with a default (examples/devnet/config.hpp has them all):
+  {"seed": 1, "slot_ms": 400, "chain_id": 424242, "missed_slot_probability": 0.05, "cutoff_ms": 20,
+   "base_fee_gwei": 1, "accounts": 10, "funded": ["0x…"], "fund_all": false,
+   "providers": [
+     {"provider_id": "a", "kind": "evm", "tls": false, "error_rate": 0.01, "head_delay_ms": 0,
+      "latency": {"median_ms": 40, "sigma": 0.3, "spike_probability": 0.02, "spike_factor": [3, 10]},
+      "lag": {"share": 0.2, "burst_slots": 8, "max": 5, "hit_probability": 1},
+      "propagation": {"median_ms": 30, "sigma": 0.6}, "miss_probability": 0.05, "tail_probability": 0.001,
+      "faults": [{"name": "429", "methods": ["eth_blockNumber"], "probability": 0.1, "count": 5}]}]}
+
+Faults (examples/devnet/fault.hpp says what each does):
+  )" + fault_names();
+}
+
 void run(const Options& options) {
   raise_descriptor_limit();
-  Fleet fleet(fleet_of(options), options.log, options.port_base);
-  auto& io = fleet.world().io;
+  asio::io_context io(1);
+  Fleet fleet(io, fleet_of(options), options.log, options.port_base);
   asio::steady_timer farewell(io);
   // A moment later, so that the answer to /shutdown still leaves.
   const auto end_soon = [&] {
@@ -100,7 +118,7 @@ void run(const Options& options) {
 void add_serve_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   auto* serve = app.add_subcommand("serve", "Run a fleet of providers on 127.0.0.1 until SIGTERM");
-  serve->add_option("--config", options->config, "Fleet file, described in examples/devnet/config.hpp")->required();
+  serve->add_option("--config", options->config, "Fleet file, see below")->required();
   serve->add_option("--log", options->log, "Truth log to write (JSON lines), described in examples/devnet/truth.hpp");
   serve->add_option("--seed", options->seed, "Instead of the fleet's");
   serve->add_option("--slot-ms", options->slot_ms, "Instead of the fleet's; 0: slots come by POST /mine alone");
@@ -109,10 +127,7 @@ void add_serve_command(CLI::App& app) {
                     "Port of the control endpoint, described in examples/devnet/control.hpp; 0: a free one");
   serve->add_option("--max-seconds", options->max_seconds, "End after that time")->capture_default_str();
   serve->add_flag("--exit-with-stdin", options->exit_with_stdin, "End when standard input is closed");
-  serve->footer(
-      "When all ports are open, one JSON line on standard output tells them:\n"
-      "{\"ready\":true,\"control\":port,\"chain_id\":n,\"providers\":[{\"provider_id\":…,\"url\":…,\"ws_url\":…}]}\n"
-      "Faults that a provider can be given are listed in examples/devnet/fault.hpp.");
+  serve->footer(help_text());
   serve->callback([options] { run(*options); });
 }
 

@@ -2,6 +2,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include <boost/asio/ssl/context.hpp>
 #include <memory>
 #include <stdexcept>
 
@@ -30,12 +31,12 @@ Certificate self_signed(EVP_PKEY* key) {
 
 }  // namespace
 
-boost::asio::ssl::context untrusted_tls() {
-  boost::asio::ssl::context context(boost::asio::ssl::context::tls_server);
+std::unique_ptr<boost::asio::ssl::context> untrusted_tls() {
+  auto context = std::make_unique<boost::asio::ssl::context>(boost::asio::ssl::context::tls_server);
   const Key key(EVP_EC_gen("P-256"), &EVP_PKEY_free);
   if (!key) throw std::runtime_error("cannot make a TLS key");
-  SSL_CTX_use_certificate(context.native_handle(), self_signed(key.get()).get());
-  SSL_CTX_use_PrivateKey(context.native_handle(), key.get());
+  SSL_CTX_use_certificate(context->native_handle(), self_signed(key.get()).get());
+  SSL_CTX_use_PrivateKey(context->native_handle(), key.get());
   return context;
 }
 

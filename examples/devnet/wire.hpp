@@ -2,12 +2,15 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string_view>
+
+namespace boost::asio::ssl {
+class context;
+}
 
 namespace rpcroute::devnet {
 
@@ -46,6 +49,6 @@ tcp::socket stamping_enabled(boost::asio::io_context& io);
 
 /// A context with a key and a self-signed certificate for "localhost" made on the spot: nobody has a reason to trust
 /// it.
-boost::asio::ssl::context untrusted_tls();
+std::unique_ptr<boost::asio::ssl::context> untrusted_tls();
 
 }  // namespace rpcroute::devnet

@@ -1,5 +1,12 @@
 #include "ws.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <deque>
+#include <string>
+#include <utility>
+
 namespace rpcroute::devnet {
 namespace {
 
@@ -9,7 +16,40 @@ namespace websocket = boost::beast::websocket;
 /// Every connection has at most one subscription, so they may all have the same id.
 constexpr std::uint64_t subscription_id = 1;
 
-}  // namespace
+class WsConnection : public Subscriber, public std::enable_shared_from_this<WsConnection> {
+ public:
+  WsConnection(Endpoint& endpoint, tcp::socket socket, std::optional<Fault> fault);
+
+  /// Accepts the upgrade at that moment.
+  void start(HttpRequest request, Clock::time_point moment);
+
+  void send_head(std::uint64_t height) override;
+  void cut() override;
+  MethodResult subscribe() override;
+  MethodResult unsubscribe() override;
+
+ private:
+  bool has(FaultKind kind) const { return fault_ && fault_->kind == kind; }
+  void accept();
+  void opened();
+  void read();
+  void answer(const std::string& message);
+  void deliver(const Reply& reply);
+  void send(std::string message);
+  void write();
+  void beat();
+
+  Endpoint& endpoint_;
+  boost::beast::websocket::stream<tcp::socket, false> stream_;
+  std::optional<Fault> fault_;
+  HttpRequest request_;
+  boost::asio::steady_timer timer_;
+  boost::asio::steady_timer heartbeat_;
+  boost::beast::flat_buffer buffer_;
+  std::deque<std::string> outbox_;
+  bool is_subscribing_ = false;  ///< heads follow the acknowledgement, never overtake it
+  bool is_subscribed_ = false;
+};
 
 WsConnection::WsConnection(Endpoint& endpoint, tcp::socket socket, std::optional<Fault> fault)
     : endpoint_(endpoint),
@@ -68,32 +108,34 @@ void WsConnection::deliver(const Reply& reply) {
     return cut();
   }
   if (reply.delivery == Reply::Delivery::whole) send(reply.bytes);
+  if (is_subscribing_) {
+    is_subscribing_ = false;
+    is_subscribed_ = true;
+    if (has(FaultKind::ws_heads)) beat();
+  }
   read();
 }
 
 MethodResult WsConnection::subscribe() {
-  subscription_ = subscription_id;
-  if (has(FaultKind::ws_heads)) beat();
+  is_subscribing_ = !is_subscribed_;
   if (endpoint_.kind() == Kind::solana) return result(std::to_string(subscription_id));
   return text_result(quantity(subscription_id));
 }
 
 MethodResult WsConnection::unsubscribe() {
-  const bool was_subscribed = subscription_.has_value();
-  subscription_.reset();
-  return result(was_subscribed ? "true" : "false");
+  return result(std::exchange(is_subscribed_, false) ? "true" : "false");
 }
 
 void WsConnection::send_head(std::uint64_t height) {
-  if (!subscription_ || has(FaultKind::ws_silent) || has(FaultKind::ws_heads)) return;
-  send(endpoint_.notification(height, *subscription_));
+  if (!is_subscribed_ || has(FaultKind::ws_silent) || has(FaultKind::ws_heads)) return;
+  send(endpoint_.notification(height, subscription_id));
 }
 
 void WsConnection::beat() {
   heartbeat_.expires_after(std::chrono::nanoseconds(static_cast<std::int64_t>(fault_->interval_ms * 1e6)));
   heartbeat_.async_wait([self = shared_from_this()](ErrorCode error) {
-    if (error || !self->subscription_ || !self->stream_.is_open()) return;
-    self->send(self->endpoint_.notification(self->endpoint_.node().view(), *self->subscription_));
+    if (error || !self->is_subscribed_ || !self->stream_.is_open()) return;
+    self->send(self->endpoint_.notification(self->endpoint_.node().view(), subscription_id));
     self->beat();
   });
 }
@@ -112,10 +154,19 @@ void WsConnection::write() {
 }
 
 void WsConnection::cut() {
-  subscription_.reset();
+  is_subscribed_ = false;
   heartbeat_.cancel();
   ErrorCode ignored;
   stream_.next_layer().close(ignored);
+}
+
+}  // namespace
+
+std::shared_ptr<Subscriber> open_websocket(Endpoint& endpoint, tcp::socket socket, HttpRequest request,
+                                           Clock::time_point moment, std::optional<Fault> fault) {
+  const auto connection = std::make_shared<WsConnection>(endpoint, std::move(socket), std::move(fault));
+  connection->start(std::move(request), moment);
+  return connection;
 }
 
 }  // namespace rpcroute::devnet

@@ -13,7 +13,7 @@ namespace {
 rapidjson::Document parse_object(sqlite::Value value) {
   rapidjson::Document document;
   const std::string_view text = value.text();
-  document.Parse<rapidjson::kParseIterativeFlag>(text.data(), text.size());
+  document.Parse<rapidjson::kParseFullPrecisionFlag | rapidjson::kParseIterativeFlag>(text.data(), text.size());
   if (document.HasParseError() || !document.IsObject()) {
     throw sqlite::Error("features must be a JSON object, got " + sqlite::quoted(value));
   }

@@ -66,6 +66,10 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
     deadline_.async_wait([self = this->shared_from_this()](error_code error) {
       if (!error) self->on_deadline();
     });
+    if (const auto numeric = numeric_endpoint(endpoint_.host, endpoint_.port)) {
+      connecting_ = begun_;
+      return connect_to({*numeric});
+    }
     resolve_detached(io_.lock(), endpoint_.host, endpoint_.port,
                      [weak = this->weak_from_this()](const TcpEndpoints& addresses) {
                        if (const auto self = weak.lock()) self->on_resolved(addresses);
@@ -96,8 +100,12 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
     if (finished_) return;
     if (addresses.empty()) return finish(Failure{ErrorClass::dns, "", "the host name did not resolve", {}});
     connecting_ = Clock::now();
+    connect_to(addresses);
+  }
+
+  void connect_to(TcpEndpoints addresses) {
     answer_.setup_ms = milliseconds(connecting_ - begun_);
-    addresses_ = addresses;
+    addresses_ = std::move(addresses);
     connect(0);
   }
 
@@ -129,9 +137,8 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
   void shake_hands() {
     if constexpr (secure) {
       auto& tls = stream_.next_layer();
-      error_code numeric;
-      asio::ip::make_address(endpoint_.host, numeric);
-      const bool is_name = static_cast<bool>(numeric);  // RFC 6066 section 3: no addresses in server_name
+      const bool is_name = !numeric_endpoint(endpoint_.host, endpoint_.port);
+      // RFC 6066 section 3: no addresses in server_name.
       if (is_name) SSL_set_tlsext_host_name(tls.native_handle(), endpoint_.host.c_str());
       tls.set_verify_mode(asio::ssl::verify_peer);
       tls.set_verify_callback(asio::ssl::host_name_verification(endpoint_.host));

@@ -31,10 +31,9 @@ constexpr std::size_t start_group = 8;
 /// While ready sockets are served, how long until the others are looked at again.
 constexpr Clock::duration glance_interval = 250us;
 
-/// Descriptors a request may need while it connects: a host name takes the resolver's socket pair and, with two
-/// addresses, two sockets.
-constexpr std::size_t cost_of_numeric = 1;
-constexpr std::size_t cost_of_name = 4;
+/// How long ready sockets are served before deadlines, the timer and the Interrupt get their turn again: a peer whose
+/// socket is always ready must not keep us from them.
+constexpr Clock::duration serving_time = 5ms;
 
 CURLM* new_multi() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -45,7 +44,7 @@ CURLM* new_multi() {
 
 }  // namespace
 
-class HttpClient::Engine {
+class HttpClient::Engine final : private Sockets {
  public:
   Engine() : process_(getpid()), multi_(new_multi()), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
     if (epoll_ < 0) {
@@ -67,7 +66,7 @@ class HttpClient::Engine {
     cancel_all();
     idle_handles_.clear();
     curl_multi_cleanup(multi_);
-    close(epoll_);
+    ::close(epoll_);
   }
 
   Engine(const Engine&) = delete;
@@ -147,21 +146,19 @@ class HttpClient::Engine {
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(std::max<std::size_t>(capacity_ / 4 * 3, 1)));
   }
 
-  static std::size_t cost(const Transfer& transfer) {
-    return transfer.host_is_numeric() ? cost_of_numeric : cost_of_name;
-  }
-
   bool fits(const Transfer& transfer) const {
-    return active_.empty() || open_sockets_.size() + reserved_ + cost(transfer) <= capacity_;
+    if (active_.empty()) return true;
+    std::size_t wanted = open_sockets_.size() + transfer.descriptors_to_come();
+    for (const auto& [ticket, other] : active_) wanted += other->descriptors_to_come();
+    return wanted <= capacity_;
   }
 
   void start_some() {
     for (std::size_t started = 0; started < start_group && !waiting_.empty() && fits(*waiting_.front()); ++started) {
       std::unique_ptr<Transfer> transfer = std::move(waiting_.front());
       waiting_.pop_front();
-      transfer->start(take_handle(), {this, &Engine::on_open, &Engine::on_close});
+      transfer->start(take_handle(), *this);
       deadlines_.emplace(transfer->deadline(), transfer->ticket());
-      reserved_ += cost(*transfer);
       CURL* easy = transfer->easy();
       active_.emplace(transfer->ticket(), std::move(transfer));
       curl_multi_add_handle(multi_, easy);
@@ -209,7 +206,8 @@ class HttpClient::Engine {
   }
 
   void serve_ready() {
-    while (!ready_.empty()) {
+    const Clock::time_point end = Clock::now() + serving_time;
+    while (!ready_.empty() && Clock::now() < end) {
       const Ready next = ready_.front();
       ready_.pop_front();
       const auto watched = watched_.find(next.socket);
@@ -258,7 +256,6 @@ class HttpClient::Engine {
       if (watched.owner == &transfer) watched.owner = nullptr;
     }
     deadlines_.erase({transfer.deadline(), ticket});
-    reserved_ -= cost(transfer);
     CurlEasy handle = transfer.release_handle();
     curl_easy_reset(handle.get());
     idle_handles_.push_back(std::move(handle));
@@ -268,8 +265,8 @@ class HttpClient::Engine {
   /// In a forked child: closes the copies of the descriptors, which says nothing to the peers, and leaves libcurl's
   /// memory alone: to free it would write TLS and HTTP/2 farewells to the parent's connections.
   void abandon() {
-    for (const int socket : open_sockets_) close(socket);
-    close(epoll_);
+    for (const int socket : open_sockets_) ::close(socket);
+    ::close(epoll_);
     for (auto& [ticket, transfer] : active_) static_cast<void>(transfer.release());
     for (CurlEasy& handle : idle_handles_) static_cast<void>(handle.release());
   }
@@ -303,16 +300,16 @@ class HttpClient::Engine {
     return 0;
   }
 
-  static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address) {
-    const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  curl_socket_t open(const curl_sockaddr& address) override {
+    const int socket = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
     if (socket < 0) return CURL_SOCKET_BAD;
-    static_cast<Engine*>(self)->open_sockets_.insert(socket);
+    open_sockets_.insert(socket);
     return socket;
   }
 
-  static int on_close(void* self, curl_socket_t socket) {
-    static_cast<Engine*>(self)->open_sockets_.erase(socket);
-    return close(socket);
+  int close(curl_socket_t socket) override {
+    open_sockets_.erase(socket);
+    return ::close(socket);
   }
 
   pid_t process_;
@@ -330,7 +327,6 @@ class HttpClient::Engine {
   std::unordered_map<int, Watched> watched_;
   std::deque<Ready> ready_;
   std::unordered_set<int> open_sockets_;  // warm ones too
-  std::size_t reserved_ = 0;              // descriptors that active transfers may still open
   std::size_t capacity_ = 0;
 };
 

@@ -7,6 +7,7 @@
 namespace rpcroute::rpc {
 namespace {
 
+constexpr std::size_t shortest = 3;
 constexpr std::size_t shortest_part = 6;
 constexpr std::size_t shortest_in_data = 8;
 constexpr std::string_view mask = "***";
@@ -21,7 +22,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 
 void Secrets::add(std::string_view secret) {
   for (std::string form : {std::string(secret), percent_decoded(secret), percent_encoded(secret)}) {
-    if (form.empty() || std::find(secrets_.begin(), secrets_.end(), form) != secrets_.end()) continue;
+    if (form.size() < shortest || std::find(secrets_.begin(), secrets_.end(), form) != secrets_.end()) continue;
     const auto shorter = [&](const std::string& other) { return other.size() < form.size(); };
     secrets_.insert(std::find_if(secrets_.begin(), secrets_.end(), shorter), std::move(form));
   }

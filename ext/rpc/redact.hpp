@@ -11,7 +11,7 @@ namespace rpcroute::rpc {
 /// values; each as it is, percent-decoded and percent-encoded.
 class Secrets {
  public:
-  /// A secret as a whole, whatever its length. Empty texts are no secrets.
+  /// A secret as a whole. What is shorter than 3 characters is no secret: it would be met in every message.
   void add(std::string_view secret);
 
   /// The parts of `text` between any of `separators`, each if it is long enough (6) to be a key and not a word like

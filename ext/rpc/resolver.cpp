@@ -32,15 +32,15 @@ TcpEndpoints look_up(const std::string& host, const std::string& port) {
 
 }  // namespace
 
+std::optional<tcp::endpoint> numeric_endpoint(const std::string& host, const std::string& port) {
+  boost::system::error_code error;
+  const auto address = boost::asio::ip::make_address(host, error);
+  if (error) return std::nullopt;
+  return tcp::endpoint(address, static_cast<unsigned short>(std::stoul(port)));
+}
+
 void resolve_detached(const std::shared_ptr<boost::asio::io_context>& io, const std::string& host,
                       const std::string& port, std::function<void(TcpEndpoints)> done) {
-  boost::system::error_code not_numeric;
-  const auto address = boost::asio::ip::make_address(host, not_numeric);
-  if (!not_numeric) {
-    const tcp::endpoint endpoint(address, static_cast<unsigned short>(std::stoul(port)));
-    boost::asio::post(*io, [done = std::move(done), endpoint] { done({endpoint}); });
-    return;
-  }
   std::thread([io, host, port, done = std::move(done)]() mutable {
     TcpEndpoints endpoints = look_up(host, port);
     boost::asio::post(*io, [done = std::move(done), endpoints = std::move(endpoints)] { done(endpoints); });

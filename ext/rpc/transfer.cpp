@@ -46,8 +46,10 @@ Failure failure_of(CURLcode code, long os_error) {
       return {ErrorClass::malformed, "", "the answer is not HTTP", {}};
     case CURLE_BAD_CONTENT_ENCODING:
       return {ErrorClass::malformed, "", "the answer is not encoded as it says", {}};
-    case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
+      return {ErrorClass::tls, "", "the certificate is not trusted, or not for this host", {}};
+    case CURLE_SSL_CONNECT_ERROR:
+      return {ErrorClass::tls, "", "the TLS handshake failed", {}};
     case CURLE_SSL_ENGINE_NOTFOUND:
     case CURLE_SSL_ENGINE_SETFAILED:
     case CURLE_SSL_CERTPROBLEM:
@@ -90,14 +92,20 @@ bool names_header(const std::vector<std::string>& lines, std::string_view line) 
 Transfer::Transfer(std::uint64_t ticket, HttpRequest request)
     : ticket_(ticket), request_(std::move(request)), host_is_numeric_(is_numeric_host(request_.url)) {}
 
-void Transfer::start(CurlEasy easy, const SocketCallbacks& sockets) {
+std::size_t Transfer::descriptors_to_come() const {
+  const std::size_t wanted = host_is_numeric_ ? 1 : 4;
+  return request_left_ || opened_ >= wanted ? 0 : wanted - opened_;
+}
+
+void Transfer::start(CurlEasy easy, Sockets& sockets) {
   easy_ = std::move(easy);
+  sockets_ = &sockets;
   set_request_options();
   set_policy_options();
-  set(easy_.get(), CURLOPT_OPENSOCKETFUNCTION, sockets.open);
-  set(easy_.get(), CURLOPT_OPENSOCKETDATA, sockets.owner);
-  set(easy_.get(), CURLOPT_CLOSESOCKETFUNCTION, sockets.close);
-  set(easy_.get(), CURLOPT_CLOSESOCKETDATA, sockets.owner);
+  set(easy_.get(), CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open);
+  set(easy_.get(), CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+  set(easy_.get(), CURLOPT_CLOSESOCKETFUNCTION, &Transfer::on_close);
+  set(easy_.get(), CURLOPT_CLOSESOCKETDATA, static_cast<void*>(&sockets));  // a kept connection outlives the transfer
   begun_ = Clock::now();
   reply_.started = begun_;
   deadline_ = begun_ + request_.timeout;
@@ -180,6 +188,16 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
   return bytes;
 }
 
+curl_socket_t Transfer::on_open(void* self, curlsocktype, curl_sockaddr* address) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  ++transfer.opened_;
+  return transfer.sockets_->open(*address);
+}
+
+int Transfer::on_close(void* sockets, curl_socket_t socket) {
+  return static_cast<Sockets*>(sockets)->close(socket);
+}
+
 int Transfer::on_request(void* self, char*, char*, int, int) {
   auto& transfer = *static_cast<Transfer*>(self);
   transfer.reply_.started = Clock::now();  // again when libcurl sends again
@@ -197,8 +215,16 @@ void Transfer::read_status() {
   if (status != 0) reply_.status = status;
 }
 
+bool Transfer::is_line_too_long(CURLcode code) const {
+  // libcurl gives up on a header line above 100 KiB before it shows it to us: as out of memory, or, from 8.6 on, as
+  // CURLE_TOO_LARGE.
+  constexpr int too_large = 100;
+  return reply_.status && reply_.body.empty() && (code == CURLE_OUT_OF_MEMORY || static_cast<int>(code) == too_large);
+}
+
 HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
-  // A quick peer answers within the very call in which the request left: then what was seen before it was not the answer.
+  // A quick peer answers within the very call in which the request left: then what was seen before it was not the
+  // answer.
   const Clock::time_point finished = seen > reply_.started ? seen : Clock::now();
   const auto age = std::chrono::duration<double>(Clock::now() - finished).count();
   reply_.timestamp = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - age;
@@ -217,7 +243,7 @@ HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
     reply_.setup_ms = std::max(0.0, setup - milliseconds(setup_queueing_));
   }
   reply_.latency_ms = milliseconds(reply_.finished - reply_.started);
-  if (excess_ == Excess::header) {
+  if (excess_ == Excess::header || is_line_too_long(code)) {
     reply_.failure = {ErrorClass::too_large, "header", "the header of the answer is larger than 64 KiB", {}};
   } else if (excess_ == Excess::body) {
     reply_.failure = {ErrorClass::too_large,

@@ -21,11 +21,14 @@ struct CurlListCleanup {
 };
 using CurlList = std::unique_ptr<curl_slist, CurlListCleanup>;
 
-/// Who opens and closes the sockets of a transfer, so that they can be counted.
-struct SocketCallbacks {
-  void* owner;
-  curl_opensocket_callback open;
-  curl_closesocket_callback close;
+/// Who opens and closes the sockets of transfers, so that they can be counted.
+class Sockets {
+ public:
+  virtual curl_socket_t open(const curl_sockaddr& address) = 0;
+  virtual int close(curl_socket_t socket) = 0;
+
+ protected:
+  ~Sockets() = default;
 };
 
 class Transfer {
@@ -36,11 +39,15 @@ class Transfer {
 
   std::uint64_t ticket() const { return ticket_; }
   CURL* easy() const { return easy_.get(); }
-  bool host_is_numeric() const { return host_is_numeric_; }
   Clock::time_point deadline() const { return deadline_; }
 
-  /// Sets the handle up, a recycled one or a new one, and starts the clock.
-  void start(CurlEasy easy, const SocketCallbacks& sockets);
+  /// How many descriptors it may still open: while it connects a host name takes the resolver's socket pair and, with
+  /// two addresses, two sockets.
+  std::size_t descriptors_to_come() const;
+
+  /// Sets the handle up, a recycled one or a new one, and starts the clock. `sockets` outlives the handle's
+  /// connections.
+  void start(CurlEasy easy, Sockets& sockets);
 
   /// Adds to the time for which a ready socket waited for us while the connection was being set up.
   void add_setup_queueing(Clock::duration waited);
@@ -56,11 +63,15 @@ class Transfer {
  private:
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
+  static curl_socket_t on_open(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int on_close(void* sockets, curl_socket_t socket);
   static int on_request(void* self, char*, char*, int, int);
 
   void set_request_options();
   void set_policy_options();
   void read_status();
+  /// Whether a header line was longer than libcurl takes.
+  bool is_line_too_long(CURLcode code) const;
 
   std::uint64_t ticket_;
   HttpRequest request_;
@@ -68,6 +79,8 @@ class Transfer {
   CurlList header_list_;
   HttpReply reply_;
   bool host_is_numeric_ = false;
+  Sockets* sockets_ = nullptr;
+  std::size_t opened_ = 0;
   Clock::time_point begun_;
   Clock::time_point deadline_;
   bool request_left_ = false;

@@ -90,6 +90,7 @@ class Table {
 /// A scan over rows that are kept by somebody else, each with its connection-wide rowid.
 template <class Row>
 struct Numbered {
+  Numbered(std::int64_t number, Row content) : rowid(number), row(std::move(content)) {}
   std::int64_t rowid;
   Row row;
 };

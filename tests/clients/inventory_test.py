@@ -4,7 +4,6 @@
 import os
 import pathlib
 import re
-import shutil
 import sqlite3
 import subprocess
 import tempfile

@@ -25,11 +25,11 @@ class Devnet:
 
     def __init__(self, providers, log=False, arguments=(), **fleet):
         self.directory = tempfile.TemporaryDirectory()
-        config = os.path.join(self.directory.name, "fleet.json")
+        self.config_path = os.path.join(self.directory.name, "fleet.json")
         fleet["providers"] = [{"provider_id": p} if isinstance(p, str) else p for p in providers]
-        with open(config, "w", encoding="utf-8") as file:
+        with open(self.config_path, "w", encoding="utf-8") as file:
             json.dump(fleet, file)
-        command = [PROGRAM, "serve", "--config", config, "--exit-with-stdin", "--max-seconds", "300", *arguments]
+        command = [PROGRAM, "serve", "--config", self.config_path, "--exit-with-stdin", "--max-seconds", "300", *arguments]
         self.log_path = os.path.join(self.directory.name, "truth.jsonl") if log else None
         if log:
             command += ["--log", self.log_path]
@@ -88,9 +88,9 @@ class Devnet:
         return int(self.call(provider, "eth_blockNumber"), 16)
 
     def truth(self):
-        """The lines of the truth log so far written."""
+        """The whole lines of the truth log so far written."""
         with open(self.log_path, encoding="utf-8") as file:
-            return [json.loads(line) for line in file]
+            return [json.loads(line) for line in file if line.endswith("\n")]
 
 
 def request_bytes(method, *params, identifier=1):

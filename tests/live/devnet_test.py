@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import subprocess
+import tempfile
 import time
 import unittest
 
-from devnet import PATIENCE_SEC, Devnet, RpcError, connect, post, read_response, request_bytes, wait_for
+from devnet import PATIENCE_SEC, PROGRAM, Devnet, RpcError, connect, post, read_response, request_bytes, wait_for
 from ethereum import address_of, keccak, rlp, sign
 
 KEY = 0xA11CE
@@ -37,8 +39,8 @@ class Chain(unittest.TestCase):
 
     def test_slots_come_at_their_pace_and_may_be_missed(self):
         with Devnet(["a"], slot_ms=20, missed_slot_probability=0.5, log=True) as fleet:
-            wait_for(lambda: sum(line["event"] == "block" for line in fleet.truth()[:-1]) >= 5)
-            self.assertTrue(any(line["event"] == "missed" for line in fleet.truth()[:-1]))
+            wait_for(lambda: sum(line["event"] == "block" for line in fleet.truth()) >= 5)
+            self.assertTrue(any(line["event"] == "missed" for line in fleet.truth()))
 
     def test_a_future_block_is_null_and_its_state_an_error(self):
         with manual(["a"]) as fleet:
@@ -235,6 +237,53 @@ class LaggingProvider(unittest.TestCase):
         self.assertEqual(self.fleet.transaction(slow)["dropped"], "nonce too low")
 
 
+class WayToTheBlock(unittest.TestCase):
+    """What delays a transaction besides lag."""
+
+    def blocks_waited(self, count=1, mined=1, **provider):
+        with manual([{"provider_id": "a", **provider}]) as fleet:
+            waited = []
+            for nonce in range(count):
+                sent_at = fleet.head()
+                raw, tx_hash = sign(KEY, fleet.chain_id, nonce, SENDER)
+                fleet.call("a", "eth_sendRawTransaction", raw)
+                fleet.mine(mined)
+                waited.append(fleet.transaction(tx_hash)["block"] - sent_at)
+            return waited
+
+    def test_each_slot_may_miss_it(self):
+        waited = self.blocks_waited(count=20, mined=40, miss_probability=0.5)
+        self.assertEqual(min(waited), 1)
+        self.assertTrue(1.3 < sum(waited) / len(waited) < 3)
+
+    def test_a_few_wait_five_to_eight_slots_more(self):
+        waited = self.blocks_waited(count=20, mined=9, tail_probability=1)
+        self.assertEqual(set(waited), {6, 7, 8, 9})
+
+    def test_it_propagates_before_a_block_can_take_it(self):
+        with manual([{"provider_id": "a", "propagation": {"median_ms": 50}}, "b"]) as fleet:
+            raw, tx_hash = sign(KEY, fleet.chain_id, 0, SENDER)
+            fleet.call("a", "eth_sendRawTransaction", raw)
+            self.assertIsNotNone(fleet.call("a", "eth_getTransactionByHash", tx_hash))
+            passed_on = wait_for(lambda: fleet.transaction(tx_hash)["passed_on"])
+            self.assertGreaterEqual(passed_on - fleet.transaction(tx_hash)["arrived"], 0.05)
+            self.assertIsNotNone(fleet.call("b", "eth_getTransactionByHash", tx_hash))
+
+    def test_it_misses_a_block_when_it_comes_within_the_cutoff(self):
+        with manual(["a"], cutoff_ms=60000) as fleet:
+            raw, tx_hash = sign(KEY, fleet.chain_id, 0, SENDER)
+            fleet.call("a", "eth_sendRawTransaction", raw)
+            fleet.mine(3)
+            self.assertIsNone(fleet.call("a", "eth_getTransactionReceipt", tx_hash))
+
+    def test_a_block_is_seen_after_the_providers_delay(self):
+        with manual([{"provider_id": "a", "head_delay_ms": 50}]) as fleet:
+            before = fleet.height("a")
+            fleet.mine()
+            wait_for(lambda: fleet.height("a") == before + 1)
+            self.assertEqual(fleet.control("/truth/heights")[-1]["lag"], 0)
+
+
 class RandomLag(unittest.TestCase):
     FLEET = [{"provider_id": "a", "lag": {"share": 0.3, "burst_slots": 5, "max": 4}},
              {"provider_id": "b", "lag": {"share": 0.1, "burst_slots": 5, "max": 2}}]
@@ -259,6 +308,11 @@ class RandomLag(unittest.TestCase):
                 self.assertEqual(truth["reported"], truth["head"] - truth["lag"])
                 lagged += truth["lag"] > 0
             self.assertGreater(lagged, 10)
+
+    def test_a_request_may_miss_the_lagging_backend(self):
+        with manual([{"provider_id": "a", "lag": {"hit_probability": 0.5}}]) as fleet:
+            fleet.change("a", lag=2)
+            self.assertEqual({fleet.height("a") for _ in range(30)}, {fleet.head(), fleet.head() - 2})
 
     def test_the_share_of_time_lagging_is_the_one_asked_for(self):
         with manual(self.FLEET, log=True) as fleet:
@@ -308,6 +362,32 @@ class Serving(unittest.TestCase):
         with manual(["a"]) as fleet, connect(fleet.ports["a"]) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             self.assertTrue(read_response(connection).startswith(b"HTTP/1.1 405 "))
+
+    def test_a_form_is_not_json(self):
+        with manual(["a"]) as fleet, connect(fleet.ports["a"]) as connection:
+            connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n\r\n")
+            self.assertTrue(read_response(connection).startswith(b"HTTP/1.1 415 "))
+
+    def test_a_taken_port_is_named(self):
+        with manual(["a"]) as fleet:
+            port = fleet.ports["a"]
+            command = [PROGRAM, "serve", "--config", fleet.config_path, "--port-base", str(port)]
+            second = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SEC, check=False)
+            self.assertEqual(second.returncode, 1)
+            self.assertIn(f"port {port}", second.stderr)
+
+    def test_a_fleet_file_with_a_mistake_is_refused_by_name(self):
+        for words, fleet in (("a: unknown key latencies", {"providers": [{"provider_id": "a", "latencies": 1}]}),
+                             ("slot_ms must be a number", {"slot_ms": "x", "providers": [{"provider_id": "a"}]}),
+                             ("providers has a twice", {"providers": [{"provider_id": "a"}, {"provider_id": "a"}]}),
+                             ("there is no fault x", {"providers": [{"provider_id": "a", "faults": [{"name": "x"}]}]})):
+            with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+                json.dump(fleet, file)
+                file.flush()
+                refused = subprocess.run([PROGRAM, "serve", "--config", file.name], capture_output=True, text=True,
+                                         timeout=PATIENCE_SEC, check=False)
+                self.assertEqual(refused.returncode, 1)
+                self.assertIn(words, refused.stderr)
 
     def test_errors_come_at_their_rate(self):
         with manual([{"provider_id": "a", "error_rate": 1}]) as fleet:

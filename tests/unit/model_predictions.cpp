@@ -119,7 +119,7 @@ TEST_CASE("Compiling, predicting and explaining start no thread, so a forked chi
   Explainer explainer(model);
   const std::vector<double> row{300, 2};
   const float bias = explainer.explain(row).bias;
-  CHECK(threads_of_this_process() == before);
+  CHECK(threads_of_this_process() <= before);
 
   const pid_t child = fork();
   if (child == 0) {

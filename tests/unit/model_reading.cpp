@@ -125,10 +125,15 @@ TEST_CASE("A base_score that is no number is refused instead of becoming 0.5", "
 }
 
 TEST_CASE("Decimals become the nearest single-precision number", "[model]") {
-  // A double lies between: rounding twice would give 1.00000012 instead of 1.
-  const auto forest = read_model(edited(
-      [](Editable& model) { model.set(model.param(), "base_score", model.text("1.000000059604644775390624")); }));
-  CHECK(forest.base_score == 1.0F);
+  // Just below the middle of 1 + 2^-23 and 1 + 2^-22; its nearest double is the middle itself, which rounds up.
+  const std::string decimal = "1.000000178813934326171874";
+  CHECK(read_model(edited([&](Editable& model) {
+          model.set(model.param(), "base_score", model.text(decimal));
+        })).base_score == 1.0F + 0x1p-23F);
+  std::string json =
+      edited([&](Editable& model) { model.set(model.param(), "base_score", model.text("placeholder")); });
+  json.replace(json.find("\"placeholder\""), 13, decimal);
+  CHECK(read_model(json).base_score == 1.0F + 0x1p-23F);
 }
 
 TEST_CASE("What cannot be evaluated exactly is refused with its name", "[model]") {
@@ -197,7 +202,7 @@ TEST_CASE("Trees that are no trees are refused at the node", "[model]") {
   CHECK(child(0, 2, 1).starts_with(tree + "right_children[0] is 1, accepted is left_children + 1 = 3"));
   CHECK(child(0, -1, 2).starts_with(tree + "left_children[0] is -1"));
   CHECK(child(0, -1, -1) == tree + "left_children never reaches node 1");
-  CHECK(child(1, 5, 6).starts_with(tree + "left_children"));
+  CHECK(child(1, 5, 6) == tree + "left_children[2] is 5, the child of another node too");
   CHECK(child(0, 3, 4).starts_with(tree + "left_children"));
   CHECK(child(0, 1, 3).starts_with(tree + "right_children[0] is 3"));
 

@@ -49,11 +49,13 @@ TEST_CASE("The same rows in any order give the same model, byte for byte", "[mod
   CHECK(train(shuffled(rows, 2), params) == model);
 }
 
+#ifndef __SANITIZE_THREAD__  // libgomp is not instrumented: its threads look like races inside libxgboost
 TEST_CASE("The number of threads does not change the model", "[model]") {
   const auto rows = fleet(4000, 2);
   const std::string one = train(rows, small(2, R"("num_round":10,"subsample":0.8,"nthread":1)"));
   CHECK(train(rows, small(2, R"("num_round":10,"subsample":0.8,"nthread":2)")) == one);
 }
+#endif
 
 TEST_CASE("Another seed gives another sample of the rows", "[model]") {
   const auto rows = fleet(4000, 2);

@@ -340,7 +340,12 @@ TEST_CASE("providers of several chains need a choice, unless all but one are mai
   providers[1].chain = "othernet";
   auto scan = [&] { TransactionScan(bench.world, providers, bench.plan, "", {}, {}, bench.book); };
   CHECK_THROWS_WITH(scan(), Catch::Contains("othernet, testnet"));
-  providers[1].is_mainnet = true;
+  SECTION("by its flag") {
+    providers[1].is_mainnet = true;
+  }
+  SECTION("by its id") {
+    providers[1].chain_id = 1;
+  }
   CHECK_NOTHROW(scan());
   bench.plan.forced_providers = {"b"};
   const auto rows = Bench::all_of(TransactionScan(bench.world, providers, bench.plan, "", {}, {}, bench.book));
@@ -653,8 +658,8 @@ TEST_CASE("a transaction that never comes is charged its limit, and its number i
   Bench bench({"a", "b"});
   bench.drawn("a");
   bench.plan.n = 2;
+  bench.plan.timeout_sec = 4;
   bool dropped = false;
-  bench.world.on_block = nullptr;
   bench.world.nodes["a"].faults[send_raw] = {[&](const auto& honest) {
     const auto answer = honest();
     bench.world.pool.clear();
@@ -665,7 +670,7 @@ TEST_CASE("a transaction that never comes is charged its limit, and its number i
   REQUIRE(dropped);
   REQUIRE(records.size() == 2);
   CHECK(records[0].state == TransactionState::timeout);
-  CHECK(records[0].duration_sec == 60);
+  CHECK(records[0].duration_sec == 4);
   CHECK_FALSE(records[0].duration_source);
   CHECK(records[0].submit_ms);
   CHECK(records[1].state == TransactionState::confirmed);
@@ -684,7 +689,7 @@ TEST_CASE("a transaction that is still in the pool at its limit keeps its number
 }
 
 TEST_CASE("a receipt that vanishes in a reorganisation is followed to its last block") {
-  Bench bench({"a", "b"});
+  Bench bench({"a"});
   bench.world.block_time_sec = 12;
   bool reorganised = false;
   for (auto& [id, node] : bench.world.nodes) {
@@ -705,8 +710,29 @@ TEST_CASE("a receipt that vanishes in a reorganisation is followed to its last b
   CHECK(*record.duration_sec > 20);
 }
 
-TEST_CASE("a receipt that is being indexed is not there yet") {
+TEST_CASE("a receipt that vanishes for good is a timeout") {
   Bench bench({"a"});
+  bench.plan.timeout_sec = 5;
+  bool vanished = false;
+  bench.world.nodes["a"].habits["eth_getTransactionReceipt"] = [&](const auto& honest) {
+    const auto answer = honest();
+    if (!vanished && answer.result != "null") {
+      bench.world.reorganise();
+      bench.world.pool.clear();
+      vanished = true;
+    }
+    return answer;
+  };
+  const TransactionRecord record = bench.only();
+  REQUIRE(vanished);
+  CHECK(record.state == TransactionState::timeout);
+  CHECK(record.duration_sec == 5);
+  CHECK_FALSE(record.block_number);
+}
+
+TEST_CASE("a receipt that is being indexed is not there yet") {
+  Bench bench({"a", "b"});
+  bench.drawn("a");
   const auto indexing = error("eth_getTransactionReceipt", -32000, "transaction indexing is in progress");
   bench.world.nodes["a"].habits["eth_getTransactionReceipt"] = [&](const auto& honest) {
     return bench.world.head() < 5 ? indexing : honest();
@@ -714,7 +740,8 @@ TEST_CASE("a receipt that is being indexed is not there yet") {
   const TransactionRecord record = bench.only();
   CHECK(record.state == TransactionState::confirmed);
   CHECK(record.block_number == 1);
-  CHECK(*record.duration_sec > 4.9);
+  CHECK(*record.duration_sec < 1.2);
+  CHECK(*record.own_receipt_sec > 4.9);
 }
 
 TEST_CASE("a provider that stalls delays nobody's receipt") {
