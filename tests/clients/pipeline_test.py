@@ -9,13 +9,16 @@ import random
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXTENSION = os.environ.get("RPCROUTE_EXTENSION", str(ROOT / "build" / "rpcroute"))
+DEVNET = os.environ.get("RPCROUTE_DEVNET", str(ROOT / "build" / "rpcroute-devnet"))
 RESULTS = ("training_set", "alignment_report", "routing_states", "evaluation", "split_leakage", "routing_value",
            "strategy_divergence", "provider_summary", "importance", "route_decisions", "route_candidates")
 
@@ -682,6 +685,113 @@ class Polling(Pipeline):
         self.assertEqual([node.asked for node in nodes], [3, 3])
         self.assertEqual(self.rows("SELECT outcome FROM route_decisions"), [("READY",)])
         self.assertEqual(self.value("SELECT count(*) FROM route_candidates"), 2)
+
+
+@unittest.skipUnless(os.path.exists(DEVNET), "rpcroute-devnet is not built")
+class Probing(Pipeline):
+    """Real sending, to a simulated chain that makes a block when it is told to."""
+
+    ACCOUNT = "0xd41c057fd1c78805aac12b0a94a405c0461a6fbb"  # of the key 7
+
+    def setUp(self):
+        super().setUp()
+        fleet = os.path.join(os.path.dirname(self.path), "fleet.json")
+        pathlib.Path(fleet).write_text(json.dumps({
+            "slot_ms": 0, "fund_all": True, "chain_id": random.SystemRandom().randrange(10**6, 10**12),  # no other's nonces
+            "providers": [{"provider_id": name} for name in ("a", "b", "c")]}))
+        devnet = subprocess.Popen([DEVNET, "serve", "--config", fleet, "--max-seconds", "300"],
+                                  stdout=subprocess.PIPE, text=True)
+        self.addCleanup(devnet.stdout.close)
+        self.addCleanup(devnet.wait)
+        self.addCleanup(devnet.kill)
+        ready = json.loads(devnet.stdout.readline())
+        self.control = f"http://127.0.0.1:{ready['control']}"
+        self.url = ready["providers"][0]["url"]
+        self.rows("UPDATE rpc_chains SET chain_id = ? WHERE chain = 'devnet'", ready["chain_id"])
+        for provider in ready["providers"]:
+            self.provider(provider["provider_id"], provider["url"], "devnet")
+        for name in ("RPCROUTE_KEY", "RPCROUTE_REGION"):
+            if name in os.environ:
+                self.addCleanup(os.environ.__setitem__, name, os.environ.pop(name))
+
+    def post(self, url, body=b""):
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.read()
+
+    def ask(self, method, *params):
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return json.loads(self.post(self.url, json.dumps(body).encode()))["result"]
+
+    def sent(self):
+        return int(self.ask("eth_getTransactionCount", self.ACCOUNT, "latest"), 16)
+
+    def use_key(self):
+        os.environ["RPCROUTE_KEY"] = f"0x{7:064x}"
+        self.addCleanup(os.environ.pop, "RPCROUTE_KEY", None)
+
+    def start_probe(self):
+        """probe_tx.sql in a process of its own."""
+        code = ("import sqlite3, sys; d = sqlite3.connect(sys.argv[1], isolation_level=None); "
+                "d.enable_load_extension(True); d.load_extension(sys.argv[2]); "
+                "d.executescript(open(sys.argv[3]).read())")
+        process = subprocess.Popen([sys.executable, "-c", code, self.path, EXTENSION,
+                                    str(ROOT / "sql" / "probe_tx.sql")])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def mine_until_done(self, process):
+        while True:
+            try:
+                return self.assertEqual(process.wait(timeout=0.02), 0)
+            except subprocess.TimeoutExpired:
+                self.post(self.control + "/mine")
+
+    def test_without_a_key_the_node_signs_and_each_waits_for_the_one_before(self):
+        self.setting("probe_n", 2)
+        self.mine_until_done(self.start_probe())
+        self.assertEqual(self.rows("SELECT state, status, nonce, overlap, propensity, raw, duration_source, "
+                                   "duration_sec > 0, gas_used FROM tx_outcomes"),
+                         [("confirmed", 1, nonce, 0, 1 / 3, None, "receipt", 1, 21000) for nonce in (0, 1)])
+
+    def test_with_a_key_the_bytes_are_written_down_before_they_leave(self):
+        self.use_key()
+        self.setting("probe_n", 2)
+        probe = self.start_probe()
+        while not (prepared := self.rows("SELECT tx_hash, raw FROM tx_outcomes")):
+            self.assertIsNone(probe.poll())
+        self.mine_until_done(probe)
+        self.assertEqual([(tx_hash, raw[:4]) for tx_hash, raw in prepared],
+                         [(tx_hash, "0x02") for tx_hash, in self.rows("SELECT tx_hash FROM tx_outcomes")])
+        self.assertEqual(self.rows("SELECT state, nonce, overlap, propensity, raw, duration_source FROM tx_outcomes"),
+                         [("confirmed", nonce, 0, 1 / 3, None, "receipt") for nonce in (0, 1)])
+        self.assertEqual(self.sent(), 2)
+
+    def test_killed_on_its_way_it_is_found_again_and_never_sent_twice(self):
+        self.use_key()
+        for nonce, has_left in enumerate((False, True)):
+            probe = self.start_probe()
+            while not (prepared := self.rows("SELECT tx_hash FROM tx_outcomes WHERE state = 'prepared'")):
+                self.assertIsNone(probe.poll())
+            while has_left and self.ask("eth_getTransactionByHash", *prepared[0]) is None:
+                self.assertIsNone(probe.poll())
+            probe.kill()
+            probe.wait()
+            self.mine_until_done(self.start_probe())
+            self.assertEqual(self.rows("SELECT nonce, tx_hash, state, raw FROM tx_outcomes WHERE nonce = ?", nonce),
+                             [(nonce, *prepared[0], "confirmed", None)])
+        self.assertEqual(self.sent(), 2)
+
+    def test_the_days_gas_money_is_not_exceeded(self):
+        self.use_key()
+        self.mine_until_done(self.start_probe())
+        cost = self.value("SELECT gas_used * effective_gas_price / 1e9 FROM tx_outcomes")
+        self.setting("max_spend_gwei_per_day", cost * 1.5)
+        self.mine_until_done(self.start_probe())
+        self.assertEqual(self.rows("SELECT state, error_class FROM tx_outcomes ORDER BY tx_id"),
+                         [("confirmed", None), ("rejected", "spend_limit")])
+        self.assertEqual(self.sent(), 1)
 
 
 class Refusals(Pipeline):
