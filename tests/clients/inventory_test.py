@@ -167,7 +167,8 @@ class Names(unittest.TestCase):
     def test_it_needs_no_sqlite_library_and_exports_its_entry_points_alone(self):
         linked = subprocess.run(["ldd", EXTENSION], capture_output=True, text=True, check=True).stdout
         self.assertNotIn("libsqlite3", linked)
-        self.assertNotIn("libxgboost", linked)
+        for heavy in ("libxgboost", "libcurl", "libcrypto++"):  # loading them takes longer than all the rest
+            self.assertNotIn(heavy, linked)
         symbols = subprocess.run(["nm", "-D", "--defined-only", EXTENSION], capture_output=True, text=True, check=True)
         self.assertEqual({line.split()[-1].split("@")[0] for line in symbols.stdout.splitlines()}, {FULL, OFFLINE})
 
