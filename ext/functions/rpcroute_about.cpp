@@ -6,6 +6,7 @@
 
 #include "functions/functions.hpp"
 #include "model/xgboost_library.hpp"
+#include "rpc/curl_library.hpp"
 
 namespace rpcroute::functions {
 namespace {
@@ -25,16 +26,16 @@ struct Debug {
         .name = "rpcroute_debug",
         .arities = {0},
         .doc = {"rpcroute_debug()",
-                "One line for a bug report: versions of rpcroute, SQLite, libcurl and XGBoost ('absent' where it is "
-                "not installed), and how the extension was built.",
+                "One line for a bug report: versions of rpcroute, SQLite, libcurl and XGBoost ('absent' where one of "
+                "the two is not installed), and how the extension was built.",
                 "SELECT rpcroute_debug()"}};
   }
   static void call(sqlite::Call& call, sqlite::Arguments) {
     const std::string xgboost = model::XgboostLibrary::available() ? model::XgboostLibrary::version_text() : "absent";
+    const std::string curl = rpc::curl_is_installed() ? curl_version_info(CURLVERSION_NOW)->version : "absent";
     call.result().set("rpcroute " RPCROUTE_VERSION ", SQLite " + std::string(sqlite3_libversion()) + ", libcurl " +
-                      curl_version_info(CURLVERSION_NOW)->version + ", XGBoost " + xgboost + ", built by " + "C++ " +
-                      std::to_string(__cplusplus / 100) + " compiler " + __VERSION__ + " against SQLite " +
-                      SQLITE_VERSION);
+                      curl + ", XGBoost " + xgboost + ", built by " + "C++ " + std::to_string(__cplusplus / 100) +
+                      " compiler " + __VERSION__ + " against SQLite " + SQLITE_VERSION);
   }
 };
 

@@ -1,192 +1,156 @@
-// libcurl, opened when it is first needed.
-//
-// Of the milliseconds that `.load` may take, libcurl and the thirty libraries behind it would take most, also where
-// nobody polls. So nothing is linked against it: the functions that are used are defined here under their own names, and
-// pass each call on to the library.
+// The functions of libcurl that this project calls, each opening the library when it is the first: linked, libcurl
+// would come with the extension, and with its thirty libraries take more time to load than all the rest, also in a host
+// that asks nobody. These functions stay inside the extension; a libcurl of the host's own is another one.
+#include "rpc/curl_library.hpp"
+
 #include <curl/curl.h>
 #include <dlfcn.h>
 
 #include <cstdarg>
 #include <stdexcept>
+#include <string>
 
-// The header wraps these in macros that check the types of options.
-#undef curl_easy_getinfo
+// The parameter before the dots is an enum, as libcurl declares it and takes it itself.
+#pragma GCC diagnostic ignored "-Wvarargs"
+
+// Macros that check the types of their arguments.
 #undef curl_easy_setopt
+#undef curl_easy_getinfo
 #undef curl_multi_setopt
 
 namespace {
 
-/// The library's own function of that name. Throws when libcurl is not installed.
-void* library_function(const char* name) {
-  static void* const library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-  void* const function = library == nullptr ? nullptr : dlsym(library, name);
-  if (function == nullptr) throw std::runtime_error("libcurl.so.4 is not installed: polling needs libcurl 7.87 or newer");
-  return function;
+void* open_library() {
+  if (void* const library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL)) return library;
+  const char* const reason = dlerror();
+  throw std::runtime_error("libcurl is not installed (Debian: apt install libcurl4): " +
+                           std::string(reason ? reason : "libcurl.so.4 was not found"));
 }
 
-/// Options and information items tell by their number how their argument is passed.
-enum class Passing { number, pointer, offset };
-
-Passing passing_of(int option) {
-  if (option < CURLOPTTYPE_OBJECTPOINT) return Passing::number;
-  return option < CURLOPTTYPE_OFF_T || option >= CURLOPTTYPE_BLOB ? Passing::pointer : Passing::offset;
+template <class Function>
+Function* find(const char* name) {
+  static void* const library = open_library();  // tried again after a failure
+  void* const symbol = dlsym(library, name);
+  if (!symbol) throw std::runtime_error(std::string("libcurl lacks ") + name + ": 7.87 or later is needed");
+  return reinterpret_cast<Function*>(symbol);
 }
 
-/// Calls a setopt function with the one argument that follows its option.
-template <class Function, class Handle, class Option>
-auto set_option(Function function, Handle handle, Option option, va_list arguments) {
-  switch (passing_of(static_cast<int>(option))) {
-    case Passing::number:
-      return function(handle, option, va_arg(arguments, long));
-    case Passing::offset:
-      return function(handle, option, va_arg(arguments, curl_off_t));
-    case Passing::pointer:
-      break;
-  }
-  return function(handle, option, va_arg(arguments, void*));
+/// The last argument of libcurl's variadic functions: a long, an object or function pointer or a curl_off_t, which all
+/// travel alike on the 64-bit machines we build for.
+void* last_argument(std::va_list arguments) {
+  static_assert(sizeof(void*) == sizeof(long) && sizeof(void*) == sizeof(curl_off_t));
+  return va_arg(arguments, void*);
 }
 
 }  // namespace
 
-// Names a function of the library once; the rest follows from its declaration.
-#define RPCROUTE_LIBRARY(name) static const auto function = reinterpret_cast<decltype(&(name))>(library_function(#name))
+namespace rpcroute::rpc {
+
+bool curl_is_installed() {
+  try {
+    open_library();
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+}  // namespace rpcroute::rpc
+
+#define RPCROUTE_REAL(name)                                \
+  (*[] {                                                   \
+    static auto* const real = find<decltype(name)>(#name); \
+    return real;                                           \
+  }())
 
 extern "C" {
 
 CURLcode curl_global_init(long flags) {
-  RPCROUTE_LIBRARY(curl_global_init);
-  return function(flags);
+  return RPCROUTE_REAL(curl_global_init)(flags);
+}
+curl_version_info_data* curl_version_info(CURLversion age) {
+  return RPCROUTE_REAL(curl_version_info)(age);
+}
+time_t curl_getdate(const char* text, const time_t* unused) {
+  return RPCROUTE_REAL(curl_getdate)(text, unused);
+}
+void curl_free(void* memory) {
+  RPCROUTE_REAL(curl_free)(memory);
+}
+curl_slist* curl_slist_append(curl_slist* list, const char* text) {
+  return RPCROUTE_REAL(curl_slist_append)(list, text);
+}
+void curl_slist_free_all(curl_slist* list) {
+  RPCROUTE_REAL(curl_slist_free_all)(list);
 }
 
 CURL* curl_easy_init() {
-  RPCROUTE_LIBRARY(curl_easy_init);
-  return function();
+  return RPCROUTE_REAL(curl_easy_init)();
 }
-
 void curl_easy_cleanup(CURL* easy) {
-  RPCROUTE_LIBRARY(curl_easy_cleanup);
-  function(easy);
+  RPCROUTE_REAL(curl_easy_cleanup)(easy);
 }
-
 void curl_easy_reset(CURL* easy) {
-  RPCROUTE_LIBRARY(curl_easy_reset);
-  function(easy);
+  RPCROUTE_REAL(curl_easy_reset)(easy);
 }
-
-CURLcode curl_easy_setopt(CURL* easy, CURLoption option, ...) {
-  RPCROUTE_LIBRARY(curl_easy_setopt);
-  va_list arguments;
-  va_start(arguments, option);
-  const CURLcode code = set_option(function, easy, option, arguments);
-  va_end(arguments);
-  return code;
-}
-
-CURLcode curl_easy_getinfo(CURL* easy, CURLINFO info, ...) {
-  RPCROUTE_LIBRARY(curl_easy_getinfo);
-  va_list arguments;
-  va_start(arguments, info);
-  const CURLcode code = function(easy, info, va_arg(arguments, void*));
-  va_end(arguments);
-  return code;
-}
-
 const char* curl_easy_strerror(CURLcode code) {
-  RPCROUTE_LIBRARY(curl_easy_strerror);
-  return function(code);
+  return RPCROUTE_REAL(curl_easy_strerror)(code);
+}
+CURLcode curl_easy_setopt(CURL* easy, CURLoption option, ...) {
+  std::va_list arguments;
+  va_start(arguments, option);
+  void* const value = last_argument(arguments);
+  va_end(arguments);
+  return RPCROUTE_REAL(curl_easy_setopt)(easy, option, value);
+}
+CURLcode curl_easy_getinfo(CURL* easy, CURLINFO info, ...) {
+  std::va_list arguments;
+  va_start(arguments, info);
+  void* const value = last_argument(arguments);
+  va_end(arguments);
+  return RPCROUTE_REAL(curl_easy_getinfo)(easy, info, value);
 }
 
 CURLM* curl_multi_init() {
-  RPCROUTE_LIBRARY(curl_multi_init);
-  return function();
+  return RPCROUTE_REAL(curl_multi_init)();
 }
-
 CURLMcode curl_multi_cleanup(CURLM* multi) {
-  RPCROUTE_LIBRARY(curl_multi_cleanup);
-  return function(multi);
+  return RPCROUTE_REAL(curl_multi_cleanup)(multi);
 }
-
-CURLMcode curl_multi_setopt(CURLM* multi, CURLMoption option, ...) {
-  RPCROUTE_LIBRARY(curl_multi_setopt);
-  va_list arguments;
-  va_start(arguments, option);
-  const CURLMcode code = set_option(function, multi, option, arguments);
-  va_end(arguments);
-  return code;
-}
-
 CURLMcode curl_multi_add_handle(CURLM* multi, CURL* easy) {
-  RPCROUTE_LIBRARY(curl_multi_add_handle);
-  return function(multi, easy);
+  return RPCROUTE_REAL(curl_multi_add_handle)(multi, easy);
 }
-
 CURLMcode curl_multi_remove_handle(CURLM* multi, CURL* easy) {
-  RPCROUTE_LIBRARY(curl_multi_remove_handle);
-  return function(multi, easy);
+  return RPCROUTE_REAL(curl_multi_remove_handle)(multi, easy);
 }
-
 CURLMcode curl_multi_socket_action(CURLM* multi, curl_socket_t socket, int events, int* running) {
-  RPCROUTE_LIBRARY(curl_multi_socket_action);
-  return function(multi, socket, events, running);
+  return RPCROUTE_REAL(curl_multi_socket_action)(multi, socket, events, running);
 }
-
 CURLMsg* curl_multi_info_read(CURLM* multi, int* left) {
-  RPCROUTE_LIBRARY(curl_multi_info_read);
-  return function(multi, left);
+  return RPCROUTE_REAL(curl_multi_info_read)(multi, left);
 }
-
-curl_slist* curl_slist_append(curl_slist* list, const char* text) {
-  RPCROUTE_LIBRARY(curl_slist_append);
-  return function(list, text);
-}
-
-void curl_slist_free_all(curl_slist* list) {
-  RPCROUTE_LIBRARY(curl_slist_free_all);
-  function(list);
+CURLMcode curl_multi_setopt(CURLM* multi, CURLMoption option, ...) {
+  std::va_list arguments;
+  va_start(arguments, option);
+  void* const value = last_argument(arguments);
+  va_end(arguments);
+  return RPCROUTE_REAL(curl_multi_setopt)(multi, option, value);
 }
 
 CURLU* curl_url() {
-  RPCROUTE_LIBRARY(curl_url);
-  return function();
+  return RPCROUTE_REAL(curl_url)();
 }
-
 void curl_url_cleanup(CURLU* url) {
-  RPCROUTE_LIBRARY(curl_url_cleanup);
-  function(url);
+  RPCROUTE_REAL(curl_url_cleanup)(url);
 }
-
-#if LIBCURL_VERSION_NUM >= 0x080100
-CURLUcode curl_url_get(const CURLU* url, CURLUPart part, char** text, unsigned int flags) {
-#else
 CURLUcode curl_url_get(CURLU* url, CURLUPart part, char** text, unsigned int flags) {
-#endif
-  RPCROUTE_LIBRARY(curl_url_get);
-  return function(url, part, text, flags);
+  return RPCROUTE_REAL(curl_url_get)(url, part, text, flags);
 }
-
 CURLUcode curl_url_set(CURLU* url, CURLUPart part, const char* text, unsigned int flags) {
-  RPCROUTE_LIBRARY(curl_url_set);
-  return function(url, part, text, flags);
+  return RPCROUTE_REAL(curl_url_set)(url, part, text, flags);
 }
-
 const char* curl_url_strerror(CURLUcode code) {
-  RPCROUTE_LIBRARY(curl_url_strerror);
-  return function(code);
-}
-
-void curl_free(void* memory) {
-  RPCROUTE_LIBRARY(curl_free);
-  function(memory);
-}
-
-time_t curl_getdate(const char* text, const time_t* unused) {
-  RPCROUTE_LIBRARY(curl_getdate);
-  return function(text, unused);
-}
-
-curl_version_info_data* curl_version_info(CURLversion version) {
-  RPCROUTE_LIBRARY(curl_version_info);
-  return function(version);
+  return RPCROUTE_REAL(curl_url_strerror)(code);
 }
 
 }  // extern "C"
