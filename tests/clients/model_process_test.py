@@ -3,11 +3,12 @@
 import json
 import multiprocessing
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
 import unittest
+
+import numpy
 
 from support import EXTENSION, ROOT, connect
 
@@ -63,6 +64,19 @@ class Forked(unittest.TestCase):
             self.assertEqual(self.in_child(lambda _: explain(child_database()), database), parts)
             self.assertEqual(self.in_child(lambda _: predict(child_database(), trained), database),
                              predict(database, trained))
+
+    def test_so_does_a_child_whose_parent_trained_with_pythons_xgboost(self):
+        # Where Python's xgboost itself would hang: its threads stayed behind in the parent.
+        import xgboost  # not above: the programs of BesidePython choose when it comes
+
+        database = connect()
+        work = (predict, explain, train)
+        expected = [of(database) for of in work]
+        given = numpy.random.default_rng(1).random((20000, 4))
+        xgboost.train({"nthread": 2}, xgboost.DMatrix(given, given[:, 0], nthread=2), 3)
+        for of, answer in zip(work, expected):
+            self.assertEqual(self.in_child(of, database), answer)
+            self.assertEqual(self.in_child(lambda _: of(connect()), database), answer)
 
     def test_so_does_a_pool_of_workers(self):
         database = connect()
