@@ -13,6 +13,14 @@ std::string number(double value) {
   return text;
 }
 
+/// Not text() of a BLOB: that would turn the value into a text, and it would then be taken for one.
+std::string_view bytes_of(Value value) {
+  if (value.is_null()) return {};
+  if (!value.is_blob()) return value.text();
+  const auto blob = value.blob();
+  return {reinterpret_cast<const char*>(blob.data()), blob.size()};
+}
+
 [[noreturn]] void out_of_range(std::string_view name, const std::string& range, Value given) {
   throw Error(std::string(name) + " must be " + range + ", got " + quoted(given));
 }
@@ -84,8 +92,8 @@ std::string Constraints::fingerprint(const std::vector<std::string_view>& names)
       continue;
     }
     const Value value = argument->view();
-    const std::string text(value.is_null() ? std::string_view{} : value.text());
-    key += std::to_string(value.type()) + ":" + std::to_string(text.size()) + ":" + text + ";";
+    const std::string_view bytes = bytes_of(value);
+    key += std::to_string(value.type()) + ":" + std::to_string(bytes.size()) + ":" + std::string(bytes) + ";";
   }
   return key;
 }

@@ -1,6 +1,37 @@
 #include "sqlite/error.hpp"
 
 namespace rpcroute::sqlite {
+namespace {
+
+/// Bytes of the well-formed character that `text` begins with (Unicode, table 3-7); 0 when it begins with none.
+std::size_t character_length(std::string_view text) {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto within = [&](std::size_t i, unsigned low, unsigned high) { return at(i) >= low && at(i) <= high; };
+  const auto continued = [&](std::size_t i) { return within(i, 0x80, 0xBF); };
+  const unsigned lead = at(0);
+  if (lead < 0x80) return 1;
+  if (within(0, 0xC2, 0xDF)) return continued(1) ? 2 : 0;
+  if (within(0, 0xE0, 0xEF)) {
+    return within(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && continued(2) ? 3 : 0;
+  }
+  if (within(0, 0xF0, 0xF4)) {
+    return within(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && continued(2) && continued(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+/// A message may quote what the user gave, and clients such as Python's fail on a message that is not UTF-8.
+std::string as_utf8(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    result += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result;
+}
+
+}  // namespace
 
 Outcome current_outcome(std::string_view name) noexcept {
   try {
@@ -12,13 +43,13 @@ Outcome current_outcome(std::string_view name) noexcept {
   } catch (const SqlError& error) {
     if (error.code == SQLITE_INTERRUPT || error.code == SQLITE_NOMEM) return {error.code, {}};
     try {
-      return {SQLITE_ERROR, std::string(name) + ": " + error.what()};
+      return {SQLITE_ERROR, std::string(name) + ": " + as_utf8(error.what())};
     } catch (...) {
       return {SQLITE_NOMEM, {}};
     }
   } catch (const std::exception& error) {
     try {
-      return {SQLITE_ERROR, std::string(name) + ": " + error.what()};
+      return {SQLITE_ERROR, std::string(name) + ": " + as_utf8(error.what())};
     } catch (...) {
       return {SQLITE_NOMEM, {}};
     }
