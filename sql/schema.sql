@@ -374,7 +374,9 @@ WITH
      GROUP BY seen_for),
   measured AS (
     SELECT n.provider_id, n.chain, n.operator, n.enabled, a.region, a.timestamp, a.latency_ms, a.block_number, h.head,
-           CASE WHEN a.block_number - h.head <= a.head_max_ahead THEN max(0, h.head - a.block_number) END AS lag_blocks,
+           -- A height of 0 comes from nodes that know nothing yet: it says nothing about how far they are behind.
+           CASE WHEN a.block_number > 0 AND a.block_number - h.head <= a.head_max_ahead
+                THEN max(0, h.head - a.block_number) END AS lag_blocks,
            a.block_time_ms, o.timestamp AS observed, o.ok, o.error_class,
            (julianday('now') - 2440587.5) * 86400 AS now
       FROM newest n

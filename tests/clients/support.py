@@ -38,9 +38,10 @@ def inline(**urls):
 
 
 class CountingServer:
-    """A JSON-RPC server on loopback that answers every call with height 16 and remembers what came."""
+    """A JSON-RPC server on loopback that answers every call with `result`, JSON text, and remembers what came."""
 
-    def __init__(self):
+    def __init__(self, result='"0x10"'):
+        self.result = result
         self.requests = []
         self.gate = threading.Event()
         self.gate.set()
@@ -56,7 +57,8 @@ class CountingServer:
                 owner.requests.append((self.path, dict(self.headers), body))
                 owner.asked.set()
                 owner.gate.wait(60)
-                answer = json.dumps({"jsonrpc": "2.0", "id": json.loads(body)["id"], "result": "0x10"}).encode()
+                identifier = json.dumps(json.loads(body)["id"])
+                answer = f'{{"jsonrpc":"2.0","id":{identifier},"result":{owner.result}}}'.encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(answer)))
