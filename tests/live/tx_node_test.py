@@ -184,6 +184,23 @@ class Node:
         self.assertIn(address_of(key), row["error"])
         self.assertEqual(sent(self.url, key, "pending"), 0)
 
+    def test_what_was_prepared_and_left_lying_takes_no_number(self):
+        (key,), _ = self.with_keys()
+        database = self.database()
+        self.assertEqual([row["nonce"] for row in rows(database, "SELECT * FROM tx_probe WHERE send = 0 AND n = 3")],
+                         [0, 1, 2])
+        row, = rows(database, "SELECT * FROM tx_probe")
+        self.assertEqual((row["state"], row["nonce"], sent(self.url, key)), ("confirmed", 0, 1))
+
+    def test_bytes_behind_others_that_were_not_sent_are_not_sent_either(self):
+        (key,), _ = self.with_keys()
+        database = self.database()
+        first, second = rows(database, "SELECT * FROM tx_probe WHERE send = 0 AND n = 2")
+        rows(database, "SELECT * FROM tx_send(?)", reference({**first, "provider_id": "gone"}))
+        row, = rows(database, "SELECT * FROM tx_send(?)", reference(second))
+        self.assertEqual((row["state"], row["error_class"], row["raw"]), ("rejected", "nonce", None))
+        self.assertEqual(sent(self.url, key, "pending"), 0)
+
     def test_prepared_bytes_are_sent_once_however_often_they_are_handed_in(self):
         (key,), _ = self.with_keys()
         database = self.database()

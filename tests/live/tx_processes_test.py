@@ -9,9 +9,9 @@ import subprocess
 import tempfile
 import unittest
 
-from devnet import Devnet
+from devnet import Devnet, wait_for
 from nodes import EXTENSION
-from transactions import fleet_database, keys_in_environment, new_key, own_chain_id
+from transactions import fleet_database, keys_in_environment, new_key, own_chain_id, reference
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "sql", "probe_tx.sql")
 PROCESSES = 4
@@ -44,6 +44,33 @@ class Processes(unittest.TestCase):
         self.assertEqual([errors for _, errors in ends], [""] * len(paths))
         return [output for output, _ in ends]
 
+    def shell(self, path):
+        """A shell to talk with."""
+        shell = subprocess.Popen(["sqlite3", "-bail", "-json", "-cmd", f".load {EXTENSION}", path], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.addCleanup(shell.wait)
+        self.addCleanup(shell.stdout.close)
+        self.addCleanup(shell.stdin.close)
+        self.addCleanup(shell.kill)
+        return shell
+
+    def ask(self, shell, sql):
+        print(sql, file=shell.stdin, flush=True)
+
+    def answer(self, shell):
+        """The rows of a statement that gives one."""
+        return json.loads(shell.stdout.readline())[0]
+
+    def started_behind(self, shell):
+        """Lets a second shell probe; it has asked for the account's count, and waits for the first shell."""
+        self.fleet.control("/counts/reset", {})
+        second = self.shell(self.database("second.db"))
+        self.ask(second, "SELECT * FROM tx_probe;")
+        wait_for(lambda: sum(count.get("eth_getTransactionByHash", 0) for count in self.fleet.control("/counts").values()))
+        self.fleet.mine(3)
+        self.assertEqual(self.fleet.control("/truth/transactions"), [])
+        return second
+
     def outcomes(self, path):
         with contextlib.closing(sqlite3.connect(path)) as database:
             database.row_factory = sqlite3.Row
@@ -58,6 +85,25 @@ class Processes(unittest.TestCase):
         self.assertEqual({row["state"] for row in found}, {"confirmed"})
         numbers = {t["hash"]: (t["nonce"], t["block"]) for t in truth}
         self.assertEqual({row["tx_hash"]: (row["nonce"], row["block_number"]) for row in found}, numbers)
+
+    def test_a_number_that_another_process_has_prepared_is_waited_for(self):
+        first = self.shell(self.database("first.db"))
+        self.ask(first, "SELECT * FROM tx_probe WHERE send = 0;")
+        prepared = self.answer(first)
+        second = self.started_behind(first)
+        self.ask(first, f"SELECT * FROM tx_send('{reference(prepared)}');")
+        self.assertEqual((self.answer(first)["state"], prepared["nonce"]), ("pending", 0))
+        row = self.answer(second)
+        self.assertEqual((row["state"], row["nonce"]), ("confirmed", 1))
+
+    def test_a_number_whose_process_ends_is_used_by_the_next(self):
+        first = self.shell(self.database("first.db"))
+        self.ask(first, "SELECT * FROM tx_probe WHERE send = 0;")
+        prepared = self.answer(first)
+        second = self.started_behind(first)
+        first.kill()
+        row = self.answer(second)
+        self.assertEqual((row["state"], row["nonce"], prepared["nonce"]), ("confirmed", 0, 0))
 
     def test_probes_of_different_processes_never_collide(self):
         paths = [self.database(f"{i}.db") for i in range(PROCESSES)]
