@@ -22,15 +22,18 @@ namespace {
 constexpr std::size_t most_entries = 256;
 constexpr std::size_t most_broadcasts = 100'000;
 
+/// 0 when it has ended, whether its parent knows that yet or not.
 std::uint64_t process_started(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  // proc(5): the name in parentheses may hold anything; the start time is the 20th field behind it.
+  // proc(5): the name in parentheses may hold anything; behind it comes the state, and as 20th field the start time.
   const auto parenthesis = text.rfind(')');
   if (parenthesis == std::string::npos) return 0;
   std::istringstream fields(text.substr(parenthesis + 1));
   std::string field;
-  for (int i = 0; i < 20; ++i) fields >> field;
+  fields >> field;
+  if (field == "Z" || field == "X") return 0;
+  for (int i = 1; i < 20; ++i) fields >> field;
   return std::strtoull(field.c_str(), nullptr, 10);
 }
 
@@ -103,7 +106,19 @@ std::map<std::uint64_t, BookEntry> NonceLease::entries(const std::string& genesi
   for (const BookEntry& entry : entries_) {
     if (is_same_chain(entry.genesis, genesis)) of_chain[entry.nonce] = entry;
   }
+  for (auto& [nonce, entry] : of_chain) {
+    if (entry.stage == BookStage::prepared) entry.time = last_act(entry.process, entry.process_started);
+  }
   return of_chain;
+}
+
+double NonceLease::last_act(pid_t process, std::uint64_t process_started) const {
+  double last = 0;
+  for (const BookEntry& entry : entries_) {
+    const bool is_its = entry.process == process && entry.process_started == process_started;
+    if (is_its) last = std::max(last, entry.time);
+  }
+  return last;
 }
 
 void NonceLease::put(BookEntry entry) {

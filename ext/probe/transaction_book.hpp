@@ -53,7 +53,8 @@ class NonceLease {
   NonceLease(const NonceLease&) = delete;
   NonceLease& operator=(const NonceLease&) = delete;
 
-  /// Those of the chain that begins with `genesis`; all when either is unknown. By nonce.
+  /// Those of the chain that begins with `genesis`; all when either is unknown. By nonce. One that is prepared has the
+  /// time of its process's last act: whoever has prepared twenty and is at the tenth will come to the eleventh.
   std::map<std::uint64_t, BookEntry> entries(const std::string& genesis) const;
 
   /// Replaces the entry of the same nonce. Writes at once, so that the next process sees it whatever happens to this
@@ -66,6 +67,7 @@ class NonceLease {
  private:
   friend class NonceBook;
   explicit NonceLease(int descriptor);
+  double last_act(pid_t process, std::uint64_t process_started) const;
   void read();
   void write() const;
 

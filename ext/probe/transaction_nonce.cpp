@@ -31,18 +31,34 @@ std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash)
   }
 }
 
+bool is_recent(const BookEntry& entry, double unix_now) {
+  const double age = unix_now - entry.time;
+  return age < believed_sec && age > -believed_sec;
+}
+
+bool is_of_this_process(const BookEntry& entry) {
+  return entry.process == this_process() && entry.process_started == this_process_started();
+}
+
+bool is_awaited(const BookEntry& entry, double unix_now) {
+  return !is_of_this_process(entry) && may_yet_leave(entry, unix_now);
+}
+
 }  // namespace
+
+bool may_yet_leave(const BookEntry& entry, double unix_now) {
+  return entry.stage == BookStage::prepared && is_recent(entry, unix_now) && writer_lives(entry);
+}
 
 bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<std::uint64_t> head,
                         bool denied_by_its_provider) {
-  const double age = unix_now - entry.time;
-  const bool recent = age < believed_sec && age > -believed_sec;
   const bool same_chain = !head || *head >= entry.head;
+  const bool is_travelling = unix_now - entry.time < travelling_sec;
   switch (entry.stage) {
     case BookStage::prepared:
-      return recent && same_chain && writer_lives(entry);
+      return same_chain && may_yet_leave(entry, unix_now);
     case BookStage::sent:
-      return recent && same_chain && (age < travelling_sec || !denied_by_its_provider);
+      return same_chain && is_recent(entry, unix_now) && (is_travelling || !denied_by_its_provider);
     case BookStage::mined:
       return false;
   }
@@ -56,12 +72,13 @@ std::uint64_t choose_nonce(std::uint64_t pending, const std::map<std::uint64_t, 
 }
 
 NonceRequest::NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, std::string account,
-                           std::size_t own, rpc::Milliseconds call_timeout, Then then)
+                           std::size_t own, bool sends, rpc::Milliseconds call_timeout, Then then)
     : conversation_(exchange),
       fleet_(fleet),
       book_(book),
       account_(std::move(account)),
       own_(own),
+      sends_(sends),
       call_timeout_(call_timeout),
       then_(std::move(then)) {}
 
@@ -71,12 +88,18 @@ void NonceRequest::start() {
 
 void NonceRequest::lease() {
   auto lease = book_.try_lease(fleet_.chain_id().value_or(0), account_);
-  if (!lease) {
-    conversation_.at(conversation_.now() + lease_beat, [this] { this->lease(); });
-    return;
+  if (!lease) return lease_later();
+  if (awaited_) {
+    const auto entries = lease->entries(fleet_.genesis());
+    const auto entry = entries.find(*awaited_);
+    if (entry != entries.end() && is_awaited(entry->second, conversation_.unix_now())) return lease_later();
   }
   numbering_.lease = std::make_shared<NonceLease>(std::move(*lease));
   ask();
+}
+
+void NonceRequest::lease_later() {
+  conversation_.at(conversation_.now() + lease_beat, [this] { lease(); });
 }
 
 void NonceRequest::ask() {
@@ -167,10 +190,19 @@ std::int64_t NonceRequest::unmined_below(std::uint64_t nonce, const std::map<std
 void NonceRequest::finish(const std::set<std::uint64_t>& witnessed, const std::set<std::uint64_t>& denied) {
   const double now = conversation_.unix_now();
   std::map<std::uint64_t, bool> believed;
+  awaited_.reset();
   for (const auto& [nonce, entry] : entries_) {
-    believed[nonce] =
-        witnessed.contains(nonce) || is_believed_unseen(entry, now, numbering_.head, denied.contains(nonce));
-    if (!believed[nonce] && now - entry.time > forgotten_sec) numbering_.lease->erase(nonce, entry.tx_hash);
+    bool& counts = believed[nonce] = witnessed.contains(nonce);
+    if (counts) continue;
+    if (sends_ && nonce >= pending_ && !awaited_ && is_awaited(entry, now)) awaited_ = nonce;
+    const bool is_taken_over = sends_ && entry.stage == BookStage::prepared && is_of_this_process(entry);
+    counts = !is_taken_over && is_believed_unseen(entry, now, numbering_.head, denied.contains(nonce));
+    if (!counts && now - entry.time > forgotten_sec) numbering_.lease->erase(nonce, entry.tx_hash);
+  }
+  if (awaited_) {
+    numbering_ = {};
+    latest_ = pending_ = 0;
+    return lease_later();
   }
   numbering_.nonce = choose_nonce(pending_, believed);
   numbering_.overlap = unmined_below(numbering_.nonce, believed);

@@ -26,6 +26,9 @@ struct Numbering {
   std::optional<std::uint64_t> head_of_others;  ///< of all but the drawn one; of that one when it is alone
 };
 
+/// Whether the entry's process lives and may yet send what it prepared: for a minute.
+bool may_yet_leave(const BookEntry& entry, double unix_now);
+
 /// Whether an entry that no provider confirms is believed all the same. One that was sent within the last minute may be
 /// on its way: for five seconds whatever is said, after that unless the provider that took it says it has none. One
 /// that was prepared within the last minute may be about to be sent by its process, if that lives. Neither on a chain
@@ -41,17 +44,21 @@ std::uint64_t choose_nonce(std::uint64_t pending, const std::map<std::uint64_t, 
 /// highest counts), and looks up those in the book that the counts do not cover. Numbers are given for `own`, the drawn
 /// provider; an unverified one is verified at the same time. Continues with why not when nobody answers, or when the
 /// drawn provider is not what it should be.
+///
+/// For one that is sent at once (`sends`), numbers that another process has prepared and may yet send are waited for:
+/// behind one that never leaves it would wait for its receipt in vain. A number that this process has prepared is used.
 class NonceRequest {
  public:
   using Then = std::function<void(std::optional<Numbering>, std::optional<rpc::Failure>)>;
 
   NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, std::string account, std::size_t own,
-               rpc::Milliseconds call_timeout, Then then);
+               bool sends, rpc::Milliseconds call_timeout, Then then);
 
   void start();
 
  private:
   void lease();
+  void lease_later();
   void ask();
   void refuse(const rpc::Failure& failure);
   void hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers);
@@ -64,12 +71,14 @@ class NonceRequest {
   const NonceBook& book_;
   std::string account_;
   std::size_t own_;
+  bool sends_;
   rpc::Milliseconds call_timeout_;
   Then then_;
   Numbering numbering_;
   std::map<std::uint64_t, BookEntry> entries_;
   std::uint64_t latest_ = 0;
   std::uint64_t pending_ = 0;
+  std::optional<std::uint64_t> awaited_;  ///< the number that another process may yet use
 };
 
 }  // namespace rpcroute::probe

@@ -1,6 +1,7 @@
 #include "probe/transaction_probe.hpp"
 
 #include <algorithm>
+#include <exception>
 
 #include "chain/eip1559.hpp"
 #include "chain/receipt.hpp"
@@ -49,6 +50,15 @@ TransactionProbe::TransactionProbe(const ProbeContext& context, const chain::Pri
   record_.propensity = propensity;
 }
 
+TransactionProbe::~TransactionProbe() {
+  if (finished_ || !delivery_ || delivery_->ended()) return;
+  try {
+    write_book(BookStage::sent);
+  } catch (const std::exception&) {
+    // What is in the book then is looked up by the next.
+  }
+}
+
 void TransactionProbe::start() {
   if (key_ == nullptr) return ask_account();
   ask_nonce(chain::to_hex(key_->address()));
@@ -75,7 +85,7 @@ void TransactionProbe::ask_account() {
 void TransactionProbe::ask_nonce(const std::string& account) {
   account_ = account;
   nonce_request_ = std::make_unique<NonceRequest>(
-      context_.exchange, context_.fleet, context_.book, account_, own_, context_.plan.call_timeout,
+      context_.exchange, context_.fleet, context_.book, account_, own_, context_.plan.send, context_.plan.call_timeout,
       [this](std::optional<Numbering> numbering, std::optional<rpc::Failure> failure) {
         if (!numbering) return fail(failure->error_class, failure->message);
         number(std::move(*numbering));

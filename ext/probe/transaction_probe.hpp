@@ -33,6 +33,9 @@ class TransactionProbe {
   /// `key` is empty when the node signs.
   TransactionProbe(const ProbeContext& context, const chain::PrivateKey* key, std::size_t own,
                    std::optional<double> propensity);
+
+  /// One that is given up amid its delivery may have been taken: the book keeps its number.
+  ~TransactionProbe();
   TransactionProbe(const TransactionProbe&) = delete;
   TransactionProbe& operator=(const TransactionProbe&) = delete;
 

@@ -5,6 +5,7 @@
 
 #include "probe/transaction_delivery.hpp"
 #include "probe/transaction_head.hpp"
+#include "probe/transaction_nonce.hpp"
 #include "probe/transaction_probe.hpp"
 #include "probe/transaction_reference.hpp"
 
@@ -16,6 +17,10 @@ constexpr double patience_sec = 20;
 
 /// How often earlier numbers are looked for, a beat apart, before they are called missing: providers may lag.
 constexpr int looks_for_earlier = 3;
+
+/// How often another holder of the account's book is waited for, and for how long each time.
+constexpr int tries_for_lease = 100;
+constexpr rpc::Milliseconds lease_beat{20};
 
 /// What all of a statement's sends share.
 struct SendContext {
@@ -44,6 +49,7 @@ class SendJob {
   const TransactionRecord& record() const { return record_; }
 
   void start() {
+    started_ = conversation_.now();
     if (!place_.own) {
       return postpone({rpc::ErrorClass::config, "", "there is no provider " + record_.provider_id, {}});
     }
@@ -90,29 +96,37 @@ class SendJob {
       return postpone({rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}});
     }
     if (nonce() > latest) record_.overlap = static_cast<std::int64_t>(nonce() - latest);
-    const auto missing = first_missing(*pending);
-    if (!missing) return deliver();
-    if (++looks_ < looks_for_earlier) {
-      conversation_.at(conversation_.now() + clock_seconds(context_.plan.poll_ms / 1000), [this] { count_earlier(); });
-      return;
+    const auto gap = first_gap(*pending);
+    if (!gap) return deliver();
+    if (!gap->may_yet_be_filled) ++looks_;
+    const bool is_late = seconds_between(started_, conversation_.now()) >= context_.plan.timeout_sec;
+    if (looks_ >= looks_for_earlier || is_late) {
+      return fail({rpc::ErrorClass::nonce,
+                   "",
+                   "transaction " + std::to_string(gap->number) +
+                       " of the account, which must come before it, was not sent; so this one was not either",
+                   {}});
     }
-    fail({rpc::ErrorClass::nonce,
-          "",
-          "transaction " + std::to_string(*missing) +
-              " of the account, which must come before it, was not sent; so this one was not either",
-          {}});
+    conversation_.at(conversation_.now() + clock_seconds(context_.plan.poll_ms / 1000), [this] { count_earlier(); });
   }
 
+  struct Gap {
+    std::uint64_t number;
+    bool may_yet_be_filled;  ///< a living process has prepared it, or is at the book
+  };
+
   /// The first number before this one that neither the providers (they count up to `pending`) nor the book know to be
-  /// used. Behind such a gap a transaction would wait for ever, at the expense of its provider's record.
-  std::optional<std::uint64_t> first_missing(std::uint64_t pending) const {
+  /// used. Behind it a transaction would wait for ever, at the expense of its provider's record.
+  std::optional<Gap> first_gap(std::uint64_t pending) const {
     if (nonce() <= pending) return std::nullopt;
     const auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account);
-    if (!lease) return pending;
+    if (!lease) return Gap{pending, true};
     const auto entries = lease->entries(fleet().genesis());
     for (std::uint64_t number = pending; number < nonce(); ++number) {
       const auto entry = entries.find(number);
-      if (entry == entries.end() || entry->second.stage == BookStage::prepared) return number;
+      if (entry == entries.end()) return Gap{number, false};
+      if (entry->second.stage != BookStage::prepared) continue;
+      return Gap{number, may_yet_leave(entry->second, conversation_.unix_now())};
     }
     return std::nullopt;
   }
@@ -148,24 +162,14 @@ class SendJob {
     record_.submit_head = broadcast_head_->of_others(record_.submit_head);
     context_.book.remember(*record_.tx_hash, {delivery_->started(), record_.timestamp, record_.submit_ms,
                                               record_.submit_head, std::nullopt, record_.overlap});
-    write_book();
-    finish(TransactionState::pending);
+    close(TransactionState::pending);
   }
 
   /// An earlier run may have sent it, whatever the search saw: then nobody knows any more when it left, and to time it
   /// from now would flatter its provider.
   void accept_known() {
-    write_book();
     record_.submit_head.reset();
-    finish(TransactionState::pending);
-  }
-
-  void write_book() {
-    if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
-      lease->put({nonce(), BookStage::sent, *record_.tx_hash, record_.provider_id, fleet().genesis(),
-                  static_cast<std::uint64_t>(record_.submit_head.value_or(0)), conversation_.unix_now(), this_process(),
-                  this_process_started()});
-    }
+    close(TransactionState::pending);
   }
 
   void note(const rpc::Failure& failure) {
@@ -178,7 +182,7 @@ class SendJob {
     if (expires_ != 0 && conversation_.unix_now() >= expires_) return fail(failure);
     note(failure);
     record_.submit_head.reset();
-    finish(TransactionState::prepared);
+    close(TransactionState::prepared);
   }
 
   void fail_or_postpone(const rpc::Failure& failure) {
@@ -187,11 +191,26 @@ class SendJob {
 
   void fail(const rpc::Failure& failure) {
     note(failure);
-    if (auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account)) {
+    record_.raw.reset();
+    close(TransactionState::rejected);
+  }
+
+  /// Ends once the book has it: whoever prepared a later number looks there whether to wait for this one. One that did
+  /// not leave keeps nobody waiting.
+  void close(TransactionState state) {
+    auto lease = context_.book.try_lease(read_.transaction.chain_id, read_.account);
+    if (!lease && ++tries_ < tries_for_lease) {
+      conversation_.at(conversation_.now() + lease_beat, [this, state] { close(state); });
+      return;
+    }
+    if (lease && state == TransactionState::pending) {
+      lease->put({nonce(), BookStage::sent, *record_.tx_hash, record_.provider_id, fleet().genesis(),
+                  static_cast<std::uint64_t>(record_.submit_head.value_or(0)), conversation_.unix_now(), this_process(),
+                  this_process_started()});
+    } else if (lease) {
       lease->erase(nonce(), *record_.tx_hash);
     }
-    record_.raw.reset();
-    finish(TransactionState::rejected);
+    finish(state);
   }
 
   void finish(TransactionState state) {
@@ -208,7 +227,9 @@ class SendJob {
   Conversation conversation_;
   std::unique_ptr<Delivery> delivery_;
   std::optional<BroadcastHead> broadcast_head_;
+  rpc::Clock::time_point started_;
   int looks_ = 0;
+  int tries_ = 0;
   bool finished_ = false;
 };
 

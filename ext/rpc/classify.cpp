@@ -50,7 +50,7 @@ const std::vector<Rule> rules = {
     // Gas limits are no request limits.
     {.chain = evm,
      .about = sending,
-     .words = {"gas limit", "gas too low", "out of gas"},
+     .words = {"gas limit", "gas too low", "gas but got", "out of gas"},
      .verdict = {rpc, "tx_rejected"}},
     {.chain = evm,
      .about = running,

@@ -96,10 +96,10 @@ class Durations(unittest.TestCase):
             self.assertGreaterEqual(row["own_receipt_sec"], row["duration_sec"])
 
     def test_the_head_at_the_broadcast_is_the_chains(self):
-        # Asked just before the broadcast; a slot may pass between.
-        slots = 2 + int(self.contention.between(0, time.time()) / SLOT_SEC)
+        # Asked about the time of the broadcast; a slot may pass between.
+        slots = 1 + int(self.contention.between(0, time.time()) / SLOT_SEC)
         for row, truth, _ in self.each():
-            self.assertIn(truth["head"] - row["submit_head"], range(slots))
+            self.assertLessEqual(abs(truth["head"] - row["submit_head"]), slots)
             self.assertEqual(row["blocks_waited"], truth["block"] - row["submit_head"])
             self.assertEqual((row["block_number"], row["block_timestamp"]), (truth["block"], int(truth["block_time"])))
 
