@@ -266,36 +266,48 @@ class Environment(Polls):
         self.assertEqual(self.rows("SELECT ok, setup_ms FROM rpc_probe(?)", inline(a=self.a.url)), [(1, 0.0)])
 
 
-class Memory(unittest.TestCase):
-    def test_little_memory_is_an_error_and_never_a_crash(self):
-        program = f"""
-import json, sqlite3, sys
-sys.path[:0] = {sys.path!r}
-from support import connect, inline
-database = connect()
-database.execute("CREATE TABLE t AS SELECT 1 AS x, 'a' AS p")
-failed = worked = 0
-for limit in range(1_000_000, 1000, -5_003):  # a limit can be lowered, not lifted
+SCARCE = """
+import ctypes, json, sqlite3, sys
+sys.path[:0] = {path!r}
+from support import inline, load
+library = ctypes.CDLL("libsqlite3.so.0")  # the one that Python uses
+library.sqlite3_hard_heap_limit64.argtypes = [ctypes.c_int64]
+library.sqlite3_memory_used.restype = ctypes.c_int64
+statements = ["CREATE TABLE t AS SELECT 1 AS x, 'a' AS p",
+              "SELECT count(*) FROM rpc_probe('" + inline(a="http://127.0.0.1:9") + "')",
+              "SELECT chain_head(x, 64, p) OVER () FROM t", "SELECT median(x), percentile(x, 50) FROM t",
+              "SELECT count(*) FROM rpcroute_reference", "SELECT asof_join('t', 'p', 'x', 'a', 5)",
+              "SELECT * FROM asof_join('t', 't', 'p', 'x')"]
+
+def works_with(more):
+    database = sqlite3.connect(":memory:", isolation_level=None)
+    library.sqlite3_hard_heap_limit64(library.sqlite3_memory_used() + more)
     try:
-        database.execute(f"PRAGMA hard_heap_limit = {{limit}}")
-    except MemoryError:
-        break
-    for sql in ("SELECT count(*) FROM rpc_probe('" + inline(a="http://127.0.0.1:9") + "')",
-                "SELECT chain_head(x, 64, p) OVER () FROM t", "SELECT median(x), percentile(x, 50) FROM t",
-                "SELECT count(*) FROM rpcroute_reference",
-                "SELECT asof_join('t', 'p', 'x', 'a', 5)"):
-        try:
+        load(database)
+        for sql in statements:
             database.execute(sql).fetchall()
-            worked += 1
-        except (sqlite3.Error, MemoryError):
-            failed += 1
-print(json.dumps([failed, worked]))
+        return True
+    except (sqlite3.Error, MemoryError):
+        return False
+    finally:
+        library.sqlite3_hard_heap_limit64(0)
+        database.close()
+
+assert works_with(10**9)
+base = library.sqlite3_memory_used()
+worked = [works_with(more) for more in range(0, 300_000, 499)]
+print(json.dumps([worked.count(False), worked.count(True), library.sqlite3_memory_used() - base]))
 """
-        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+
+class Memory(unittest.TestCase):
+    def test_with_however_little_memory_loading_and_polling_fail_cleanly_and_leave_nothing(self):
+        run = subprocess.run([sys.executable, "-c", SCARCE.format(path=sys.path)], capture_output=True, text=True)
         self.assertEqual(run.returncode, 0, run.stderr)
-        failed, worked = json.loads(run.stdout)
-        self.assertGreater(failed, 0)
-        self.assertGreater(worked, 0)
+        failed, worked, left = json.loads(run.stdout)
+        self.assertGreater(failed, 10)
+        self.assertGreater(worked, 10)
+        self.assertEqual(left, 0)
 
 
 if __name__ == "__main__":
