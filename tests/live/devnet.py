@@ -49,10 +49,11 @@ class Devnet:
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(PATIENCE_SEC)
+        status = self.process.wait(PATIENCE_SEC)
         self.process.stdin.close()
         self.process.stdout.close()
         self.directory.cleanup()
+        assert status == 0, f"the devnet ended with status {status}"
 
     def control(self, path, body=None):
         """GET, or POST when there is a body."""
