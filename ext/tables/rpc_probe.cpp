@@ -91,7 +91,9 @@ void poll(sqlite::Connection& connection, Polled& polled, const std::vector<rpc:
     std::erase_if(methods, [&](const auto& method) { return polled.answers.contains({provider.provider_id, method}); });
     if (!methods.empty()) rounds[std::move(methods)].push_back(provider);
   }
-  for (const auto& [methods, providers] : rounds) {
+  for (const auto& entry : rounds) {  // by name: clang 14 lets no lambda capture a structured binding
+    const std::vector<std::string>& methods = entry.first;
+    const std::vector<rpc::Provider>& providers = entry.second;
     probe::Round round = polled.round;
     if (const auto common = round.params.find(kEveryMethod); common != round.params.end()) {
       for (const std::string& method : methods) round.params[method] = common->second;
