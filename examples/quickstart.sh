@@ -7,13 +7,13 @@
 #                                                           route_targets (and rpc_chains, where yours is not there)
 #
 #   RPCROUTE_DB       the database to make or to continue (rpcroute.db)
-#   RPCROUTE_SECONDS  how long to watch (60)
+#   RPCROUTE_SECONDS  how long to watch (50)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . examples/prepare.sh
 
 db=${RPCROUTE_DB:-rpcroute.db}
-seconds=${RPCROUTE_SECONDS:-60}
+seconds=${RPCROUTE_SECONDS:-50}
 slot_ms=300
 fleet_pid=
 collector_pid=
