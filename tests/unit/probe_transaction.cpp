@@ -849,6 +849,33 @@ TEST_CASE("a prepared transaction behind one that was not sent is not sent eithe
   CHECK(bench.only().nonce == 1);
 }
 
+TEST_CASE("a number that was prepared and left lying is used by the next transaction that is sent") {
+  Bench bench({"a", "b"});
+  bench.plan.n = 3;
+  bench.plan.send = false;
+  CHECK(bench.scan().back().nonce == 2);
+  bench.plan.n = 1;
+  CHECK(bench.scan().back().nonce == 3);
+  bench.plan.send = true;
+  const TransactionRecord record = bench.only();
+  CHECK(record.state == TransactionState::confirmed);
+  CHECK(record.nonce == 0);
+}
+
+TEST_CASE("a transaction that is abandoned on its way keeps its number, though nobody knows it yet") {
+  Bench bench({"a", "b"});
+  for (auto& [id, node] : bench.world.nodes) {
+    node.habits["eth_getTransactionByHash"] = instead(result("null"));
+    node.habits["eth_getTransactionCount"] = instead(result("\"0x0\""));
+  }
+  const auto is_sent = [&] { return sends(bench.world) > 0; };
+  {
+    TransactionScan scan(bench.world, bench.world.providers(), bench.plan, "here", is_sent, {}, bench.book);
+    CHECK_THROWS_AS(scan.next(), rpc::Interrupted);
+  }
+  CHECK(bench.only().nonce == 1);
+}
+
 TEST_CASE("prepared transactions follow each other through nodes that leave the pool out of their pending count") {
   Bench bench({"a", "b"});
   for (auto& [id, node] : bench.world.nodes) {
@@ -914,6 +941,7 @@ TEST_CASE("a prepared transaction whose provider is down waits for the next run,
   bench.world.nodes["a"].up = false;
   CHECK(bench.send(prepared).at(0).state == TransactionState::prepared);
   CHECK(bench.send(prepared).at(0).error_class == rpc::ErrorClass::connect);
+  CHECK(bench.book.try_lease(31337, first_account)->entries("").empty());
   prepared[0].timestamp -= 1000;
   CHECK(bench.send(prepared).at(0).state == TransactionState::rejected);
 }
