@@ -126,9 +126,8 @@ void TransactionProbe::send_by_node() {
                              chain::quantity(context_.fees.max_fee) + R"(","maxPriorityFeePerGas":")" +
                              chain::quantity(context_.fees.priority_fee) + R"(","nonce":")" +
                              chain::quantity(numbering_.nonce) + R"("}])";
-  rpc::Call call = call_to(context_.fleet, own_, "eth_sendTransaction", params, send_timeout);
-  call.never_resend = true;
-  deliver(std::move(call), NodeTransaction{account_, numbering_.nonce});
+  deliver(call_to(context_.fleet, own_, "eth_sendTransaction", params, send_timeout),
+          NodeTransaction{account_, numbering_.nonce});
 }
 
 void TransactionProbe::deliver(rpc::Call call, std::optional<NodeTransaction> node_transaction) {
