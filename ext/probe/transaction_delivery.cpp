@@ -51,6 +51,8 @@ Delivery::Delivery(Exchange& exchange, const Fleet& fleet, std::size_t own, std:
 void Delivery::start(rpc::Call call) {
   started_ = conversation_.now();
   timestamp_ = conversation_.unix_now();
+  // libcurl would quietly repeat a request whose warm connection was reset: the bytes are to leave once.
+  call.never_resend = true;
   conversation_.ask(std::move(call), [this](const rpc::Answer& answer) { hear(answer); });
 }
 

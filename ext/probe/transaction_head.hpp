@@ -17,8 +17,9 @@ class BroadcastHead {
   /// Must stay where it is while `conversation` goes on.
   BroadcastHead(Conversation& conversation, const Fleet& fleet, std::size_t own, rpc::Milliseconds call_timeout) {
     for (const std::size_t i : fleet.verified()) {
-      conversation.ask(call_to(fleet, i, "eth_blockNumber", "[]", call_timeout),
-                       [this, is_own = i == own](const rpc::Answer& answer) { heads_.add(quantity_of(answer), is_own); });
+      conversation.ask(
+          call_to(fleet, i, "eth_blockNumber", "[]", call_timeout),
+          [this, is_own = i == own](const rpc::Answer& answer) { heads_.add(quantity_of(answer), is_own); });
     }
   }
   BroadcastHead(const BroadcastHead&) = delete;

@@ -22,7 +22,12 @@ Watch::Watch(Exchange& exchange, const Fleet& fleet, std::string tx_hash, std::o
       changed_(std::move(changed)) {}
 
 void Watch::start() {
-  for (const std::size_t i : fleet_.all_asked()) look(i);
+  // In turn within a beat: together they look n times as often as each of them does.
+  const std::vector<std::size_t> whom = fleet_.all_asked();
+  for (std::size_t k = 0; k < whom.size(); ++k) {
+    const auto phase = beat_ * static_cast<rpc::Clock::rep>(k) / static_cast<rpc::Clock::rep>(whom.size());
+    conversation_.at(conversation_.now() + phase, [this, i = whom[k]] { look(i); });
+  }
 }
 
 void Watch::stop() {
