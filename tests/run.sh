@@ -12,10 +12,12 @@ install_missing "${build_packages[@]}" catch2 ccache python3 python3-xgboost
 # Real nodes, from npm: anvil and cast are native binaries, hardhat needs Node.
 if ! command -v npm >/dev/null; then install_missing nodejs npm; fi
 nodes=build/nodes
-if [ ! -x "$nodes/node_modules/.bin/hardhat" ]; then
+foundry=linux-amd64  # the packages with the binaries themselves: not every npm follows the optional dependency on them
+if [ ! -x "$nodes/node_modules/.bin/hardhat" ] || [ ! -d "$nodes/node_modules/@foundry-rs/cast-$foundry" ]; then
   say "Installing anvil, cast and hardhat from npm"
   mkdir -p "$nodes"
-  npm install --prefix "$nodes" --no-audit --no-fund --loglevel=error @foundry-rs/anvil@1.7.1 @foundry-rs/cast@1.7.1 hardhat@2.29.1 >&2
+  npm install --prefix "$nodes" --no-audit --no-fund --loglevel=error \
+    "@foundry-rs/anvil-$foundry@1.7.1" "@foundry-rs/cast-$foundry@1.7.1" hardhat@2.29.1 >&2
 fi
 
 say "Building"
