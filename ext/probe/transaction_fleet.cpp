@@ -27,11 +27,14 @@ rpc::Failure wrong_chain_failure(std::uint64_t answered, std::uint64_t expected)
           {}};
 }
 
-std::optional<std::uint64_t> corroborated(std::vector<std::uint64_t> heads) {
+/// The highest of `heads` near which another one of `all` lies, themselves among them.
+std::optional<std::uint64_t> corroborated(std::vector<std::uint64_t> heads, const std::vector<std::uint64_t>& all) {
   std::sort(heads.rbegin(), heads.rend());
-  if (heads.size() == 1) return heads.front();
-  for (std::size_t i = 0; i + 1 < heads.size(); ++i) {
-    if (heads[i] - heads[i + 1] <= head_tolerance) return heads[i];
+  for (const std::uint64_t head : heads) {
+    const auto near = std::count_if(all.begin(), all.end(), [head](std::uint64_t other) {
+      return std::max(head, other) - std::min(head, other) <= head_tolerance;
+    });
+    if (near > 1 || all.size() == 1) return head;
   }
   return std::nullopt;
 }
@@ -208,11 +211,11 @@ void Heads::add(std::optional<std::uint64_t> head, bool is_own) {
 }
 
 std::optional<std::uint64_t> Heads::of_all() const {
-  return corroborated(all_);
+  return corroborated(all_, all_);
 }
 
 std::optional<std::uint64_t> Heads::of_others() const {
-  return others_.empty() ? of_all() : corroborated(others_);
+  return corroborated(others_.empty() ? all_ : others_, all_);
 }
 
 }  // namespace rpcroute::probe

@@ -25,9 +25,12 @@ class BroadcastHead {
   BroadcastHead(const BroadcastHead&) = delete;
   BroadcastHead& operator=(const BroadcastHead&) = delete;
 
-  /// As the other providers see it, of the answers so far; `earlier` while there are none.
+  /// As the other providers see it, of the answers so far, borne out by the `earlier` one; that one while there are
+  /// none.
   std::optional<std::int64_t> of_others(std::optional<std::int64_t> earlier) const {
-    const auto head = heads_.of_others();
+    Heads heads = heads_;
+    if (earlier) heads.add(static_cast<std::uint64_t>(*earlier), true);
+    const auto head = heads.of_others();
     return head ? static_cast<std::int64_t>(*head) : earlier;
   }
 

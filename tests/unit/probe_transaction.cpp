@@ -763,6 +763,22 @@ TEST_CASE("a provider that lies about the height does not become the head at the
   CHECK_FALSE(bench.only().submit_head == 30'000'000);
 }
 
+TEST_CASE("heights count when another provider comes near them") {
+  auto of_others = [](std::optional<std::uint64_t> own, std::vector<std::uint64_t> others) {
+    Heads heads;
+    heads.add(own, true);
+    for (const std::uint64_t head : others) heads.add(head, false);
+    return heads.of_others();
+  };
+  CHECK(of_others(100, {101, 99}) == 101);
+  CHECK(of_others(100, {30'000'100, 99}) == 99);
+  CHECK(of_others(100, {99}) == 99);
+  CHECK_FALSE(of_others(100, {30'000'100}));
+  CHECK(of_others({}, {30'000'100}) == 30'000'100);
+  CHECK(of_others(100, {}) == 100);
+  CHECK_FALSE(of_others({}, {}));
+}
+
 TEST_CASE("prepared transactions are signed with numbers in a row and nothing is sent") {
   Bench bench({"a", "b"});
   bench.plan.n = 3;
