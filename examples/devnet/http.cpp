@@ -162,22 +162,32 @@ HttpListener::HttpListener(asio::io_context& io, unsigned short port, HttpHandle
   open();
 }
 
-void HttpListener::open() {
-  if (acceptor_.is_open()) return;
+void HttpListener::take_port() {
   const tcp::endpoint endpoint(asio::ip::address_v4::loopback(), port_);
   acceptor_.open(endpoint.protocol());
   acceptor_.set_option(tcp::acceptor::reuse_address(true));
   ErrorCode error;
   acceptor_.bind(endpoint, error);
   if (error) throw boost::system::system_error(error, "port " + std::to_string(port_));
-  acceptor_.listen(1024);
   port_ = acceptor_.local_endpoint().port();
+}
+
+void HttpListener::open() {
+  if (listening_) return;
+  if (!acceptor_.is_open()) take_port();
+  acceptor_.set_option(tcp::acceptor::reuse_address(true));
+  acceptor_.listen(1024);
+  listening_ = true;
   accept();
 }
 
 void HttpListener::refuse() {
   ErrorCode ignored;
   acceptor_.close(ignored);
+  listening_ = false;
+  // Held without listening: connections are refused, and no other program on the machine is given the port meanwhile.
+  take_port();
+  acceptor_.set_option(tcp::acceptor::reuse_address(false));
   for (const auto& weak : connections_) {
     if (const auto connection = weak.lock()) connection->cut();
   }
@@ -186,7 +196,7 @@ void HttpListener::refuse() {
 
 void HttpListener::accept() {
   acceptor_.async_accept([this](ErrorCode error, tcp::socket socket) {
-    if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
+    if (error == asio::error::operation_aborted || !listening_) return;
     if (!error) serve(std::move(socket));
     accept();
   });

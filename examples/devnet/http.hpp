@@ -44,6 +44,7 @@ class HttpListener {
   void open();
 
  private:
+  void take_port();
   void accept();
   void serve(tcp::socket socket);
 
@@ -51,6 +52,7 @@ class HttpListener {
   boost::asio::ssl::context* tls_;
   tcp::acceptor acceptor_;
   unsigned short port_;
+  bool listening_ = false;
   std::set<std::weak_ptr<HttpConnection>, std::owner_less<>> connections_;
   std::size_t prune_at_ = 64;
 };

@@ -113,8 +113,9 @@ Relation relation_of(std::string schema, std::string name, std::string_view type
   return {std::move(schema), std::move(name), type == "view", without_rowid};
 }
 
-/// What `pragma` lists of that name; of `schema` alone unless that is empty. By a PRAGMA statement, since a database can
-/// hold a table named pragma_table_list that lies. Eponymous tables are not listed, and what is not listed cannot be read.
+/// What `pragma` lists of that name; of `schema` alone unless that is empty. By a PRAGMA statement, since a database
+/// can hold a table named pragma_table_list that lies. Eponymous tables are not listed, and what is not listed cannot
+/// be read.
 std::optional<Relation> listed(Connection& connection, const std::string& pragma, std::string_view schema,
                                std::string_view name) {
   Query list(connection, "PRAGMA " + pragma + "(" + identifier(name) + ")");  // schema, name, type, ncol, wr, strict

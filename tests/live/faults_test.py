@@ -3,6 +3,7 @@ class, and changes nobody else's. With --markdown it prints the table that READM
 
 import json
 import pathlib
+import socket
 import sys
 import unittest
 
@@ -239,6 +240,17 @@ class Faults(unittest.TestCase):
         shown = text.partition(BEGIN)[2].partition(END)[0].strip()
         self.maxDiff = None
         self.assertEqual(shown.splitlines(), self.table().splitlines())
+
+    def test_a_closed_port_is_given_to_no_other_program(self):
+        with Devnet(["a"], slot_ms=0) as fleet:
+            fleet.fault("a", "refuse")
+            with self.assertRaises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", fleet.ports["a"]))
+            with socket.socket() as other, self.assertRaises(OSError):
+                other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                other.bind(("127.0.0.1", fleet.ports["a"]))
+            fleet.change("a", faults=[])
+            self.assertEqual(fleet.height("a"), fleet.head())
 
     @classmethod
     def table(cls):
