@@ -23,10 +23,11 @@ def hardhat(chain_id=31337, automine=True):
         process = subprocess.Popen(["node", os.path.abspath(PROGRAM), "node", "--hostname", "127.0.0.1", "--port", "0"],
                                    cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True,
-                                   env={**os.environ, "HOME": project, "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true"})
+                                   env={**os.environ, "HOME": project, "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true",
+                                        "FORCE_COLOR": "0"})
         try:
             for line in process.stdout:
-                if listening := re.search(r"server at (http://\S+?)/?\s", line):
+                if listening := re.search(r"server at (http://[0-9.:]+)", line):
                     break
             else:
                 raise RuntimeError("hardhat did not start")
