@@ -1,6 +1,7 @@
 """What may become of a transaction on a real chain: dropped, reorganised away, never taken, on a chain it must not be
 sent to."""
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -8,9 +9,10 @@ import subprocess
 import sys
 import unittest
 
+from ethereum import address_of, sign
 from nodes import anvil, rpc
-from transactions import (between, fleet_database, fund, keys_in_environment, known, new_key, own_chain_id, reference,
-                          rows, sent)
+from transactions import (GWEI, between, fleet_database, fund, keys_in_environment, known, new_key, own_chain_id,
+                          reference, rows, sent)
 
 
 class OneNode(unittest.TestCase):
@@ -142,15 +144,35 @@ class Fates(OneNode):
         self.assertEqual(resolved["block_timestamp"], int(block["timestamp"], 16))
         self.assertAlmostEqual(resolved["timestamp"], pending["timestamp"], places=3)
 
-    def test_an_answer_that_is_lost_after_the_node_took_it_is_no_rejection(self):
-        def lose(method, params, answer):
-            if method == "eth_sendRawTransaction":
-                rpc(self.url, "evm_mine")
-                answer.clear()
-                answer.update(jsonrpc="2.0", id=0, error={"code": -32603, "message": "upstream failed"})
+    def test_whatever_is_answered_one_that_the_node_took_is_no_rejection(self):
+        answers = [(-32603, "upstream failed"), (-32000, "replacement transaction underpriced"),
+                   (-32000, "nonce too low: next nonce 1, tx nonce 0"), (-32000, "already known"),
+                   (-32000, "insufficient funds for gas * price + value"), (-32005, "rate limit exceeded")]
+        for number, (code, message) in enumerate(answers):
+            def spoil(method, params, answer):
+                if method == "eth_sendRawTransaction":
+                    rpc(self.url, "evm_mine")
+                    answer["error"] = {"code": code, "message": message}
+                    del answer["result"]
 
-        row, = rows(self.database({"a": self.use(between(self.url, lose))}), "SELECT * FROM tx_probe")
-        self.assertEqual((row["state"], row["error_class"], sent(self.url, self.key)), ("confirmed", None, 1))
+            with self.subTest(message), between(self.url, spoil) as url, \
+                    contextlib.closing(fleet_database({"a": url}, self.chain_id)) as database:
+                row, = rows(database, "SELECT * FROM tx_probe")
+                self.assertEqual((row["state"], row["error_class"], row["nonce"]), ("confirmed", None, number))
+                self.assertEqual(sent(self.url, self.key), number + 1)
+
+    def test_one_that_is_replaced_by_another_client_is_charged_its_limit(self):
+        def replace(method, params, answer):
+            if method == "eth_sendRawTransaction":
+                raw, _ = sign(self.key, self.chain_id, 0, address_of(self.key), tip=50 * GWEI, max_fee=90 * GWEI)
+                rpc(self.url, "eth_sendRawTransaction", raw)
+                rpc(self.url, "evm_mine")
+
+        database = self.database({"a": self.use(between(self.url, replace))})
+        row, = rows(database, "SELECT * FROM tx_probe WHERE timeout_sec = 0.5")
+        self.assertEqual((row["state"], row["duration_sec"]), ("timeout", 0.5))
+        following, = rows(database, "SELECT * FROM tx_probe WHERE send = 0")
+        self.assertEqual((following["nonce"], sent(self.url, self.key)), (1, 1))
 
 
 class Refusals(OneNode):

@@ -112,11 +112,10 @@ class Crash(unittest.TestCase):
 
     def test_killed_again_and_again_the_last_run_makes_it_whole(self):
         self.run_to_the_end()
-        moments = random.Random(5)
+        calls, moments = self.calls, random.Random(5)
         for _ in range(KILLS):
-            self.start(last_call=moments.randint(1, self.calls))
+            self.start(last_call=moments.randint(1, calls))
             self.finish()
-            self.calls = 40
         self.run_to_the_end()
         self.assert_all_is_accounted_for()
 

@@ -1,6 +1,7 @@
 """Five hundred probes through providers that lose, repeat and refuse: each transaction is accounted for once."""
 
 import collections
+import contextlib
 import os
 import unittest
 
@@ -85,6 +86,33 @@ class Faults(unittest.TestCase):
         self.assertEqual(set(states), {"confirmed", "rejected"}, states)
         self.assertGreater(states["confirmed"], 0.8 * PROBES)
         self.assert_each_is_accounted_for_once(fleet, keys, found, truth)
+
+    def one(self, fault):
+        with Devnet(["a", "b"], chain_id=own_chain_id(), slot_ms=40, fund_all=True) as fleet, \
+                contextlib.closing(fleet_database(fleet.urls, fleet.chain_id)) as database, keys_in_environment(new_key()):
+            fleet.fault("a", **fault)
+            row, = rows(database, "SELECT * FROM tx_probe WHERE provider_id = 'a'")
+            return row, fleet.control("/truth/transactions")
+
+    def test_words_that_sound_like_success_are_none(self):
+        for message, error_class in (("Unknown RPC error", "rpc"), ("unknown transaction type", "rpc"),
+                                     ("nonce too high", "nonce"), ("unknown account", "rpc"),
+                                     ("transaction unknown, not imported", "rpc")):
+            with self.subTest(message):
+                row, truth = self.one({"name": "rpc_error", "methods": SENDS, "code": -32000, "message": message})
+                self.assertEqual((row["state"], row["error_class"], truth), ("rejected", error_class, []))
+
+    def test_a_server_that_fails_before_and_after_taking_it_tells_the_same_and_is_not_believed(self):
+        for name, state in (("html_502", "rejected"), ("error_after_accept", "confirmed"), ("reset", "rejected"),
+                            ("reset_after_accept", "confirmed")):
+            with self.subTest(name):
+                row, truth = self.one({"name": name, "methods": SENDS})
+                self.assertEqual((row["state"], len(truth)), (state, int(state == "confirmed")))
+
+    def test_a_receipt_that_is_being_indexed_is_waited_for(self):
+        row, _ = self.one({"name": "indexing_in_progress", "methods": ["eth_getTransactionReceipt"], "count": 10})
+        self.assertEqual((row["state"], row["duration_source"]), ("confirmed", "receipt"))
+        self.assertGreater(row["own_receipt_sec"], row["duration_sec"])
 
 
 if __name__ == "__main__":

@@ -3,13 +3,29 @@
 import os
 import sqlite3
 import stat
+import subprocess
 import tempfile
 import unittest
 import unittest.mock
 
 from devnet import Devnet
 from ethereum import address_of
+from nodes import EXTENSION
 from transactions import fleet_database, key_text, new_key, own_chain_id, rows
+
+
+def found_in_memory(process, piece):
+    """How often the bytes stand in the memory of a process of ours."""
+    count = 0
+    with open(f"/proc/{process}/maps", encoding="utf-8") as maps, open(f"/proc/{process}/mem", "rb", 0) as memory:
+        for line in maps:
+            start, end = (int(digits, 16) for digits in line.split()[0].split("-"))
+            try:
+                memory.seek(start)
+                count += memory.read(end - start).count(piece)
+            except (OSError, ValueError, OverflowError):
+                continue  # not readable, or the kernel's
+    return count
 
 
 class Keys(unittest.TestCase):
@@ -140,6 +156,25 @@ class Keys(unittest.TestCase):
         found += rows(self.database, "SELECT * FROM tx_probe WHERE signer = ?", "file:" + self.path)
         self.assertEqual([row["state"] for row in found], ["prepared", "confirmed"])
         self.assertNotIn(key_text(self.key), str(found).lower())
+
+    def test_nothing_of_a_key_is_left_in_memory_when_the_statement_has_ended(self):
+        self.write(key_text(self.key))
+        path = self.path + ".db"
+        fleet_database(self.fleet.urls, self.fleet.chain_id, path=path).close()
+        with subprocess.Popen(["sqlite3", "-cmd", f".load {EXTENSION}", path], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True, bufsize=1) as shell:
+            try:
+                print(f"SELECT state FROM tx_probe WHERE signer = 'file:{self.path}';", file=shell.stdin)
+                self.assertEqual(shell.stdout.readline(), "confirmed\n")
+                # The next answer comes when the statement is over.
+                print("SELECT 'over';", file=shell.stdin)
+                self.assertEqual(shell.stdout.readline(), "over\n")
+                self.assertGreater(found_in_memory(shell.pid, os.path.basename(path).encode()), 0, "one can look")
+                number = self.key.to_bytes(32, "big")
+                for piece in (key_text(self.key)[:32].encode(), number[:16], number[16:], number[::-1][8:24]):
+                    self.assertEqual(found_in_memory(shell.pid, piece), 0)
+            finally:
+                shell.kill()
 
     @unittest.skipIf(os.geteuid() != 0, "only root can give files away")
     def test_another_users_file_is_refused(self):

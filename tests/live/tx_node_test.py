@@ -104,6 +104,19 @@ class Node:
         self.assertEqual({who: sorted(of) for who, of in numbers.items()},
                          {who: list(range(count)) for who, count in counts.items()})
 
+    def test_the_node_signs_for_its_own_account(self):
+        account = rpc(self.url, "eth_accounts")[0]
+        count = lambda: int(rpc(self.url, "eth_getTransactionCount", account, "latest"), 16)
+        before = count()
+        found = rows(self.database(), "SELECT * FROM tx_probe WHERE n = 3 AND signer = 'node'")
+        self.assertEqual([(row["state"], row["nonce"]) for row in found],
+                         [("confirmed", number) for number in range(before, before + 3)])
+        self.assertEqual(count(), before + 3)
+        for row in found:
+            transaction = rpc(self.url, "eth_getTransactionByHash", row["tx_hash"])
+            self.assertEqual((transaction["from"], transaction["to"], int(transaction["nonce"], 16)),
+                             (account, account, row["nonce"]))
+
     def test_a_statement_that_scans_again_sends_nothing_again(self):
         database = self.database()
         for shape, sql in RESCANS.items():
