@@ -57,7 +57,7 @@ struct TransactionRecord {
   std::optional<int> status;                        ///< of the receipt
   std::optional<double> duration_sec;               ///< broadcast → first receipt anywhere; timeout_sec for a timeout
   std::optional<double> own_receipt_sec;            ///< broadcast → receipt at the provider itself
-  std::optional<std::string_view> duration_source;  ///< "receipt" or "block"
+  std::optional<std::string_view> duration_source;  ///< "receipt", or "block" when no clock of ours was looking
   std::optional<double> submit_ms;                  ///< broadcast → acknowledgement
   std::optional<std::int64_t> submit_head;          ///< height as the other providers saw it at the broadcast
   std::optional<std::int64_t> block_number;

@@ -67,7 +67,8 @@ void Delivery::hear(const rpc::Answer& answer) {
   }
   const bool accepted = outcome_.verdict.acceptance == Acceptance::accepted;
   outcome_.was_known = answer.failure && (accepted || outcome_.verdict.acceptance == Acceptance::nonce_used);
-  if (accepted) outcome_.submit_ms = 1000 * seconds_between(answer.started, answer.finished);
+  const bool is_sharp = conversation_.absent_between(answer.started, answer.finished) <= beat_;
+  if (accepted && is_sharp) outcome_.submit_ms = 1000 * seconds_between(answer.started, answer.finished);
   if (accepted || confirmed_) return end(DeliveryEnd::accepted);
   search();
 }

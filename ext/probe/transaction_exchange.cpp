@@ -5,6 +5,12 @@
 #include <thread>
 
 namespace rpcroute::probe {
+namespace {
+
+constexpr rpc::Milliseconds shortest_absence{1};
+constexpr std::size_t most_absences = 64;
+
+}  // namespace
 
 Transport::Ticket ClientTransport::submit(rpc::Call call) {
   return client_.submit(std::move(call));
@@ -82,8 +88,28 @@ bool Exchange::run_due_moment() {
   return true;
 }
 
+void Exchange::come_back() {
+  const auto back = now();
+  if (left_ && back - *left_ > shortest_absence) absences_.push_back({*left_, back});
+  if (absences_.size() > most_absences) absences_.pop_front();
+}
+
+rpc::Clock::duration Exchange::absent_between(rpc::Clock::time_point from, rpc::Clock::time_point to) const {
+  rpc::Clock::duration absent{0};
+  for (const Absence& absence : absences_) {
+    absent += std::max(rpc::Clock::duration(0), std::min(to, absence.to) - std::max(from, absence.from));
+  }
+  return absent;
+}
+
 bool Exchange::step(const rpc::Interrupt& interrupt) {
-  if (run_due_moment()) return true;
+  come_back();
+  const bool goes_on = run_due_moment() || hear_next(interrupt);
+  left_ = now();
+  return goes_on;
+}
+
+bool Exchange::hear_next(const rpc::Interrupt& interrupt) {
   if (asked_.empty() && moments_.empty()) return false;
   const auto until = moments_.empty() ? rpc::Clock::time_point::max() : moments_.begin()->first;
   const auto answered = transport_.next(until, interrupt);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -79,6 +80,10 @@ class Exchange {
   /// rpc::Interrupted.
   bool step(const rpc::Interrupt& interrupt);
 
+  /// How long of that time nobody was in step(): whoever reads the rows took their time. What was heard afterwards may
+  /// have waited that long. The last few dozen pauses are remembered.
+  rpc::Clock::duration absent_between(rpc::Clock::time_point from, rpc::Clock::time_point to) const;
+
   rpc::Clock::time_point now() const { return transport_.now(); }
   double unix_now() const { return transport_.unix_now(); }
 
@@ -92,12 +97,21 @@ class Exchange {
     std::function<void()> then;
   };
 
+  struct Absence {
+    rpc::Clock::time_point from;
+    rpc::Clock::time_point to;
+  };
+
   bool run_due_moment();
+  bool hear_next(const rpc::Interrupt& interrupt);
+  void come_back();
 
   Transport& transport_;
   Owner last_owner_ = 0;
   std::map<Transport::Ticket, Asked> asked_;
   std::multimap<rpc::Clock::time_point, Moment> moments_;
+  std::optional<rpc::Clock::time_point> left_;  ///< when the last step ended
+  std::deque<Absence> absences_;
 };
 
 /// An owner that withdraws when it goes.
@@ -116,6 +130,9 @@ class Conversation {
   void withdraw() { exchange_.withdraw(owner_); }
   rpc::Clock::time_point now() const { return exchange_.now(); }
   double unix_now() const { return exchange_.unix_now(); }
+  rpc::Clock::duration absent_between(rpc::Clock::time_point from, rpc::Clock::time_point to) const {
+    return exchange_.absent_between(from, to);
+  }
 
  private:
   Exchange& exchange_;

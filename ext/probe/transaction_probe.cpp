@@ -256,9 +256,7 @@ void TransactionProbe::resolve(const Sight& sight) {
   watch_->stop();
   record_.submit_head = broadcast_head_->of_others(record_.submit_head);
   fill_from_receipt(record_, sight.receipt);
-  record_.duration_sec = since_start(sight.first);
-  record_.duration_source = "receipt";
-  if (sight.own) record_.own_receipt_sec = since_start(*sight.own);
+  time(sight);
   record_.error_class.reset();
   record_.error.clear();
   write_book(BookStage::mined);
@@ -268,6 +266,18 @@ void TransactionProbe::resolve(const Sight& sight) {
     record_.block_timestamp = block_timestamp_of(answer);
     finish(record_.state);
   });
+}
+
+/// A receipt that waited for us while whoever reads the rows paused tells no moment.
+void TransactionProbe::time(const Sight& sight) {
+  const auto beat = clock_seconds(context_.plan.poll_ms / 1000);
+  const auto last_unseen = std::max(delivery_->started(), sight.unseen.value_or(delivery_->started()));
+  record_.duration_source = "block";
+  if (conversation_.absent_between(last_unseen, sight.first) > beat) return;
+  record_.duration_source = "receipt";
+  record_.duration_sec = since_start(sight.first);
+  const bool own_is_sharp = sight.own && conversation_.absent_between(sight.first, *sight.own) <= beat;
+  if (own_is_sharp) record_.own_receipt_sec = since_start(*sight.own);
 }
 
 void TransactionProbe::finish(TransactionState state) {

@@ -66,6 +66,7 @@ class TransactionProbe {
   void give_up();
   void time_out();
   void resolve(const Sight& sight);
+  void time(const Sight& sight);
   void finish(TransactionState state);
   void fail(rpc::ErrorClass error_class, const std::string& message);
   double since_start(rpc::Clock::time_point moment) const;

@@ -203,6 +203,27 @@ TEST_CASE("several keys probe side by side, each with one transaction in flight"
   CHECK(bench.world.seconds() < 7);
 }
 
+TEST_CASE("while the reader of the rows pauses, no receipt is timed") {
+  Bench bench({"a", "b"});
+  bench.plan.n = 2;
+  bench.plan.signer = "env:RPCROUTE_KEY,RPCROUTE_KEY_2";
+  bench.world.nodes.at("b").passes_on = false;
+  TransactionScan scan(bench.world, bench.world.providers(), bench.plan, "here", {}, {}, bench.book);
+  const auto first = scan.next();
+  REQUIRE(first);
+  CHECK(first->provider_id == "a");
+  CHECK(first->duration_source == "receipt");
+  bench.world.nodes.at("b").passes_on = true;
+  const double pause = GENERATE(5.0, 0.05);
+  bench.world.pass(pause);
+  const auto second = scan.next();
+  REQUIRE(second);
+  CHECK(second->state == TransactionState::confirmed);
+  CHECK(second->duration_sec.has_value() == (pause < 0.1));
+  CHECK(second->duration_source == (pause < 0.1 ? "receipt" : "block"));
+  CHECK(second->block_timestamp);
+}
+
 TEST_CASE("rows are handed out before the next transaction is sent, so that LIMIT 1 sends one") {
   Bench bench({"a"});
   bench.plan.n = 5;

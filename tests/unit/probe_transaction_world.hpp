@@ -125,23 +125,15 @@ class World final : public Transport {
         if (std::erase(outstanding_, first.first) == 0) continue;
         return first;
       }
-      const auto block_due = epoch_ + duration(block_time_sec * static_cast<double>(blocks_made_ + 1));
-      const auto event_due = events_.empty() ? Clock::time_point::max() : events_.begin()->first;
-      if (until < std::min(block_due, event_due)) {
-        now_ = std::max(now_, until);
-        return std::nullopt;
-      }
-      if (seconds() > 100'000) throw std::logic_error("the world has come to no end");
-      if (block_due <= event_due) {
-        now_ = block_due;
-        ++blocks_made_;
-        mine();
-      } else {
-        now_ = event_due;
-        auto event = events_.extract(events_.begin());
-        event.mapped()();
-      }
+      if (!happen(until)) return std::nullopt;
     }
+  }
+
+  /// Time goes by while nobody listens: what is answered meanwhile is read afterwards.
+  void pass(double seconds) {
+    const auto until = now_ + duration(seconds);
+    while (happen(until)) continue;
+    for (auto& [ticket, answer] : delivered_) answer.finished = now_;
   }
 
   void cancel(Ticket ticket) override { std::erase(outstanding_, ticket); }
@@ -218,6 +210,27 @@ class World final : public Transport {
     rpc::Call call;
     rpc::Answer answer;
   };
+
+  /// The next thing that is due by then; false when there is none.
+  bool happen(Clock::time_point until) {
+    const auto block_due = epoch_ + duration(block_time_sec * static_cast<double>(blocks_made_ + 1));
+    const auto event_due = events_.empty() ? Clock::time_point::max() : events_.begin()->first;
+    if (until < std::min(block_due, event_due)) {
+      now_ = std::max(now_, until);
+      return false;
+    }
+    if (this->seconds() > 100'000) throw std::logic_error("the world has come to no end");
+    if (block_due <= event_due) {
+      now_ = block_due;
+      ++blocks_made_;
+      mine();
+    } else {
+      now_ = event_due;
+      auto event = events_.extract(events_.begin());
+      event.mapped()();
+    }
+    return true;
+  }
 
   static Clock::duration duration(double seconds) {
     return std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
