@@ -71,23 +71,20 @@ std::uint64_t choose_nonce(std::uint64_t pending, const std::map<std::uint64_t, 
   return nonce;
 }
 
-NonceRequest::NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, std::string account,
-                           std::size_t own, bool sends, rpc::Milliseconds call_timeout, Then then)
+NonceRequest::NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, NonceWish wish, Then then)
     : conversation_(exchange),
       fleet_(fleet),
       book_(book),
-      account_(std::move(account)),
-      own_(own),
-      sends_(sends),
-      call_timeout_(call_timeout),
-      then_(std::move(then)) {}
+      wish_(std::move(wish)),
+      then_(std::move(then)),
+      started_(conversation_.now()) {}
 
 void NonceRequest::start() {
   lease();
 }
 
 void NonceRequest::lease() {
-  auto lease = book_.try_lease(fleet_.chain_id().value_or(0), account_);
+  auto lease = book_.try_lease(fleet_.chain_id().value_or(0), wish_.account);
   if (!lease) return lease_later();
   if (awaited_) {
     const auto entries = lease->entries(fleet_.genesis());
@@ -99,25 +96,30 @@ void NonceRequest::lease() {
 }
 
 void NonceRequest::lease_later() {
+  if (conversation_.now() - started_ >= wish_.patience) {
+    return refuse({rpc::ErrorClass::nonce, "", "another process is using the numbers of the account", {}});
+  }
   conversation_.at(conversation_.now() + lease_beat, [this] { lease(); });
 }
 
 void NonceRequest::ask() {
   // A provider that was silent when the scan began is not waited for again, unless it is the one that was drawn.
-  const bool drawn_is_known = fleet_[own_].verified;
+  const bool drawn_is_known = fleet_[wish_.own].verified;
   const std::vector<std::size_t> strangers = drawn_is_known ? std::vector<std::size_t>() : fleet_.unverified();
   const std::vector<std::size_t> whom = drawn_is_known ? fleet_.verified() : fleet_.all_asked();
-  std::vector<rpc::Call> calls = calls_to(fleet_, strangers, "eth_chainId", "[]", call_timeout_);
+  std::vector<rpc::Call> calls = calls_to(fleet_, strangers, "eth_chainId", "[]", wish_.call_timeout);
   for (const std::size_t i : whom) {
-    calls.push_back(call_to(fleet_, i, "eth_getTransactionCount", json_strings({account_, "latest"}), call_timeout_));
-    calls.push_back(call_to(fleet_, i, "eth_getTransactionCount", json_strings({account_, "pending"}), call_timeout_));
-    calls.push_back(call_to(fleet_, i, "eth_blockNumber", "[]", call_timeout_));
-    calls.push_back(call_to(fleet_, i, "eth_getBalance", json_strings({account_, "latest"}), call_timeout_));
+    calls.push_back(
+        call_to(fleet_, i, "eth_getTransactionCount", json_strings({wish_.account, "latest"}), wish_.call_timeout));
+    calls.push_back(
+        call_to(fleet_, i, "eth_getTransactionCount", json_strings({wish_.account, "pending"}), wish_.call_timeout));
+    calls.push_back(call_to(fleet_, i, "eth_blockNumber", "[]", wish_.call_timeout));
+    calls.push_back(call_to(fleet_, i, "eth_getBalance", json_strings({wish_.account, "latest"}), wish_.call_timeout));
   }
   conversation_.ask_all(std::move(calls), [this, strangers, whom](const std::vector<rpc::Answer>& answers) {
     const auto first_of_rest = answers.begin() + static_cast<std::ptrdiff_t>(strangers.size());
     fleet_.hear_chain_ids(strangers, {answers.begin(), first_of_rest});
-    const Endpoint& own = fleet_[own_];
+    const Endpoint& own = fleet_[wish_.own];
     if (!own.verified) return refuse(own.excluded ? *own.excluded : *own.silence);
     hear(whom, {first_of_rest, answers.end()});
   });
@@ -140,8 +142,8 @@ void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<
     counted = counted || latest || pending;
     latest_ = std::max(latest_, latest.value_or(0));
     pending_ = std::max({pending_, pending.value_or(0), latest.value_or(0)});
-    if (whom[k] == own_ && of_provider[1].failure) failure = *of_provider[1].failure;
-    heads.add(quantity_of(of_provider[2]), whom[k] == own_);
+    if (whom[k] == wish_.own && of_provider[1].failure) failure = *of_provider[1].failure;
+    heads.add(quantity_of(of_provider[2]), whom[k] == wish_.own);
     const auto balance = balance_of(of_provider[3]);
     if (balance) numbering_.balance = std::max(numbering_.balance.value_or(0), *balance);
   }
@@ -161,7 +163,8 @@ void NonceRequest::look_up() {
   std::vector<rpc::Call> calls;
   for (const BookEntry& entry : doubtful) {
     for (const std::size_t i : whom) {
-      calls.push_back(call_to(fleet_, i, "eth_getTransactionByHash", json_strings({entry.tx_hash}), call_timeout_));
+      calls.push_back(
+          call_to(fleet_, i, "eth_getTransactionByHash", json_strings({entry.tx_hash}), wish_.call_timeout));
     }
   }
   conversation_.ask_all(std::move(calls), [this, doubtful, whom](const std::vector<rpc::Answer>& answers) {
@@ -194,8 +197,8 @@ void NonceRequest::finish(const std::set<std::uint64_t>& witnessed, const std::s
   for (const auto& [nonce, entry] : entries_) {
     bool& counts = believed[nonce] = witnessed.contains(nonce);
     if (counts) continue;
-    if (sends_ && nonce >= pending_ && !awaited_ && is_awaited(entry, now)) awaited_ = nonce;
-    const bool is_taken_over = sends_ && entry.stage == BookStage::prepared && is_of_this_process(entry);
+    if (wish_.sends && nonce >= pending_ && !awaited_ && is_awaited(entry, now)) awaited_ = nonce;
+    const bool is_taken_over = wish_.sends && entry.stage == BookStage::prepared && is_of_this_process(entry);
     counts = !is_taken_over && is_believed_unseen(entry, now, numbering_.head, denied.contains(nonce));
     if (!counts && now - entry.time > forgotten_sec) numbering_.lease->erase(nonce, entry.tx_hash);
   }

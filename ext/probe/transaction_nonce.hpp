@@ -40,10 +40,19 @@ bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<s
 /// made up for by the book, and a number whose transaction was lost is filled before those above it.
 std::uint64_t choose_nonce(std::uint64_t pending, const std::map<std::uint64_t, bool>& believed);
 
-/// Finds a number for `account`: waits for the account's lease, asks every verified provider for its counts (the
-/// highest counts), and looks up those in the book that the counts do not cover. Numbers are given for `own`, the drawn
-/// provider; an unverified one is verified at the same time. Continues with why not when nobody answers, or when the
-/// drawn provider is not what it should be.
+/// What a number is asked for.
+struct NonceWish {
+  std::string account;
+  std::size_t own = 0;             ///< the drawn provider
+  bool sends = true;               ///< the transaction leaves at once
+  rpc::Clock::duration patience;   ///< with other holders and users of the account's numbers
+  rpc::Milliseconds call_timeout;  ///< of one request
+};
+
+/// Finds a number for an account: waits for the account's lease, asks every verified provider for its counts (the
+/// highest counts), and looks up those in the book that the counts do not cover. A drawn provider that is not verified
+/// is so at the same time. Continues with why not when nobody answers, when the drawn provider is not what it should
+/// be, or when patience ends.
 ///
 /// For one that is sent at once (`sends`), numbers that another process has prepared and may yet send are waited for:
 /// behind one that never leaves it would wait for its receipt in vain. A number that this process has prepared is used.
@@ -51,8 +60,7 @@ class NonceRequest {
  public:
   using Then = std::function<void(std::optional<Numbering>, std::optional<rpc::Failure>)>;
 
-  NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, std::string account, std::size_t own,
-               bool sends, rpc::Milliseconds call_timeout, Then then);
+  NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, NonceWish wish, Then then);
 
   void start();
 
@@ -69,11 +77,9 @@ class NonceRequest {
   Conversation conversation_;
   Fleet& fleet_;
   const NonceBook& book_;
-  std::string account_;
-  std::size_t own_;
-  bool sends_;
-  rpc::Milliseconds call_timeout_;
+  NonceWish wish_;
   Then then_;
+  rpc::Clock::time_point started_;
   Numbering numbering_;
   std::map<std::uint64_t, BookEntry> entries_;
   std::uint64_t latest_ = 0;

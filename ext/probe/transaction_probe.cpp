@@ -84,12 +84,14 @@ void TransactionProbe::ask_account() {
 
 void TransactionProbe::ask_nonce(const std::string& account) {
   account_ = account;
-  nonce_request_ = std::make_unique<NonceRequest>(
-      context_.exchange, context_.fleet, context_.book, account_, own_, context_.plan.send, context_.plan.call_timeout,
-      [this](std::optional<Numbering> numbering, std::optional<rpc::Failure> failure) {
-        if (!numbering) return fail(failure->error_class, failure->message);
-        number(std::move(*numbering));
-      });
+  NonceWish wish{account, own_, context_.plan.send, clock_seconds(context_.plan.timeout_sec),
+                 context_.plan.call_timeout};
+  nonce_request_ =
+      std::make_unique<NonceRequest>(context_.exchange, context_.fleet, context_.book, std::move(wish),
+                                     [this](std::optional<Numbering> numbering, std::optional<rpc::Failure> failure) {
+                                       if (!numbering) return fail(failure->error_class, failure->message);
+                                       number(std::move(*numbering));
+                                     });
   nonce_request_->start();
 }
 

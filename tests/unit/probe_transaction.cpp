@@ -585,6 +585,16 @@ TEST_CASE("another holder of the account is waited for") {
   CHECK(record.block_number == 4);
 }
 
+TEST_CASE("a holder of the account that never ends is not waited for longer than the time limit") {
+  Bench bench({"a"});
+  const auto lease = NonceBook(bench.directory.path()).try_lease(31337, first_account);
+  const TransactionRecord record = bench.only();
+  CHECK(record.state == TransactionState::rejected);
+  CHECK(record.error_class == rpc::ErrorClass::nonce);
+  CHECK(sends(bench.world) == 0);
+  CHECK(bench.world.seconds() < bench.plan.timeout_sec + 1);
+}
+
 TEST_CASE("a book in a directory that others can write is refused") {
   const BookDirectory directory;
   std::filesystem::permissions(directory.path(), std::filesystem::perms::all);
