@@ -109,8 +109,13 @@ class Fates(OneNode):
         self.assertGreaterEqual(row["own_receipt_sec"] - row["duration_sec"], 7 * 0.02)
 
     def test_an_interrupted_wait_ends_at_once_and_the_next_probe_takes_the_next_number(self):
-        database = self.database({"a": self.use(between(
-            self.url, lambda method, *_: method == "eth_getTransactionReceipt" and database.interrupt()))})
+        def interrupt(method, params, answer):
+            if method == "eth_sendRawTransaction":
+                self.happened.add("sent")
+            elif method == "eth_getTransactionReceipt" and "sent" in self.happened:
+                database.interrupt()
+
+        database = self.database({"a": self.use(between(self.url, interrupt))})
         with self.assertRaisesRegex(sqlite3.OperationalError, "interrupted"):
             rows(database, "SELECT * FROM tx_probe")
         self.assertEqual((sent(self.url, self.key, "pending"), sent(self.url, self.key)), (1, 0))
