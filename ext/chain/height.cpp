@@ -116,6 +116,10 @@ bool is_read_method(ChainKind kind, std::string_view method) {
   return find_read_method(kind, method) != nullptr;
 }
 
+bool is_read_method(std::string_view method) {
+  return is_read_method(ChainKind::evm, method) || is_read_method(ChainKind::solana, method);
+}
+
 std::string default_params(ChainKind kind, std::string_view method) {
   const Method* known = find_read_method(kind, method);
   return known == nullptr ? "[]" : std::string(known->params);

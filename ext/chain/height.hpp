@@ -28,6 +28,9 @@ std::string_view default_height_method(rpc::ChainKind kind);
 /// Whether the method is on the list of those that change nothing: they send, sign, subscribe and administer nothing.
 bool is_read_method(rpc::ChainKind kind, std::string_view method);
 
+/// The same on the list of any kind.
+bool is_read_method(std::string_view method);
+
 /// Parameters with which the method answers on any node: a JSON array, `[]` where it needs none or where no default has
 /// a meaning.
 std::string default_params(rpc::ChainKind kind, std::string_view method);

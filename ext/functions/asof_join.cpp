@@ -78,14 +78,6 @@ class History {
 /// The histories that one execution asks, shared by all its calls.
 class Histories {
  public:
-  static Histories& of(sqlite::Call& call) {
-    if (auto* found = call.shared<Histories>(kSlot)) return *found;
-    call.share(kSlot, std::make_shared<Histories>());
-    auto* made = call.shared<Histories>(kSlot);
-    if (made == nullptr) throw std::bad_alloc();
-    return *made;
-  }
-
   History& find(sqlite::Connection& connection, sqlite::Value source, sqlite::Value by, sqlite::Value time) {
     for (const auto& history : histories_) {
       if (history->is(source, by, time)) return *history;
@@ -96,9 +88,6 @@ class Histories {
   }
 
  private:
-  // Slots are the statement's, not the function's: no other function may use this one.
-  static constexpr int kSlot = 10;
-
   std::vector<std::unique_ptr<History>> histories_;
 };
 
@@ -123,7 +112,8 @@ struct AsofJoin {
     const auto key = arguments[1].is_null() ? no_key() : key_argument(arguments[3]);
     const auto at = time_argument("at", arguments[4]);
     if (!key || !at) return;
-    History& history = Histories::of(call).find(call.connection(), arguments[0], arguments[1], arguments[2]);
+    History& history =
+        call.per_execution<Histories>().find(call.connection(), arguments[0], arguments[1], arguments[2]);
     call.result().set(history.find({*key, *at, match, tolerance}, arguments[3], arguments[4]));
   }
 };

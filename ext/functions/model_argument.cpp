@@ -69,14 +69,6 @@ ModelPointer active_model(sqlite::Connection& connection) {
   return model;
 }
 
-ModelLookup& ModelLookup::of(sqlite::Call& call) {
-  if (auto* found = call.shared<ModelLookup>(0)) return *found;
-  auto made = std::make_shared<ModelLookup>();
-  ModelLookup& lookup = *made;
-  call.share(0, std::move(made));
-  return lookup;
-}
-
 const ModelPointer& ModelLookup::named(sqlite::Connection& connection, sqlite::Value model) {
   const auto bytes = bytes_of(model);
   if (!named_ || !equal(last_argument_, bytes)) {

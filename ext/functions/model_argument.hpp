@@ -41,9 +41,6 @@ ModelPointer active_model(sqlite::Connection& connection);
 /// Models found in one execution of a statement, so that the table is read once. Lives in the statement's memory.
 class ModelLookup {
  public:
-  /// The one of the statement in execution.
-  static ModelLookup& of(sqlite::Call& call);
-
   /// As find_model() and active_model(); a model named twice in a row is found by comparing the argument alone.
   const ModelPointer& named(sqlite::Connection& connection, sqlite::Value model);
   const ModelPointer& active(sqlite::Connection& connection);

@@ -13,17 +13,12 @@ struct Explaining {
   std::unique_ptr<model::Explainer> explainer;
 
   static model::Explainer& of(sqlite::Call& call, const ModelPointer& model) {
-    auto* found = call.shared<Explaining>(1);
-    if (found == nullptr) {
-      auto made = std::make_shared<Explaining>();
-      found = made.get();
-      call.share(1, std::move(made));
+    auto& explaining = call.per_execution<Explaining>();
+    if (explaining.model != model) {
+      explaining.explainer = std::make_unique<model::Explainer>(model);
+      explaining.model = model;
     }
-    if (found->model != model) {
-      found->explainer = std::make_unique<model::Explainer>(model);
-      found->model = model;
-    }
-    return *found->explainer;
+    return *explaining.explainer;
   }
 };
 

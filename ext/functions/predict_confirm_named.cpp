@@ -33,7 +33,7 @@ struct PredictConfirmNamed {
 
   static void call(sqlite::Call& call, sqlite::Arguments arguments) {
     if (arguments[1].is_null()) return;
-    ModelLookup& lookup = ModelLookup::of(call);
+    auto& lookup = call.per_execution<ModelLookup>();
     const ModelPointer& found =
         arguments[0].is_null() ? lookup.active(call.connection()) : lookup.named(call.connection(), arguments[0]);
     const model::Model& model = *found;

@@ -21,7 +21,7 @@ class PredictionArguments {
     if (arguments.size() == 0) throw sqlite::Error("needs a model or a feature");
     const sqlite::Value first = arguments[0];
     if (first.is_null()) return;
-    ModelLookup& lookup = ModelLookup::of(call);
+    auto& lookup = call.per_execution<ModelLookup>();
     const int taken = first.is_number() ? 0 : 1;
     model_ = taken == 0 ? &lookup.active(call.connection()) : &lookup.named(call.connection(), first);
     count_ = static_cast<std::size_t>(arguments.size() - taken);

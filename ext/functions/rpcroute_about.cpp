@@ -1,12 +1,10 @@
 // rpcroute_version(), rpcroute_debug(): what is loaded; rpcroute_sha256(): the fingerprint of models and evidence.
 #include <curl/curl.h>
-#include <openssl/evp.h>
-
-#include <array>
 
 #include "functions/functions.hpp"
 #include "model/xgboost_library.hpp"
 #include "rpc/curl_library.hpp"
+#include "rpc/sha256.hpp"
 
 namespace rpcroute::functions {
 namespace {
@@ -51,17 +49,7 @@ struct Sha256 {
     const sqlite::Value value = arguments[0];
     if (value.is_null()) return;
     const auto bytes = value.is_blob() ? value.blob() : std::as_bytes(std::span(value.text()));
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-    unsigned int size = 0;
-    if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
-      throw sqlite::Error("SHA-256 is not available");
-    }
-    std::string hex;
-    for (unsigned int i = 0; i < size; ++i) {
-      hex += "0123456789abcdef"[digest[i] >> 4];
-      hex += "0123456789abcdef"[digest[i] & 15];
-    }
-    call.result().set(hex);
+    call.result().set(rpc::sha256_hex(bytes));
   }
 };
 

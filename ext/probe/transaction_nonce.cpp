@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "chain/receipt.hpp"
+#include "probe/transaction_search.hpp"
 
 namespace rpcroute::probe {
 namespace {
@@ -16,16 +17,6 @@ std::optional<std::uint64_t> balance_of(const rpc::Answer& answer) {
   if (answer.failure) return std::nullopt;
   try {
     return chain::read_quantity256_result(answer.result).saturated();
-  } catch (const chain::Misread&) {
-    return std::nullopt;
-  }
-}
-
-/// nullopt: the answer tells nothing.
-std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash) {
-  if (answer.failure) return std::nullopt;
-  try {
-    return chain::knows_transaction(answer.result, tx_hash);
   } catch (const chain::Misread&) {
     return std::nullopt;
   }

@@ -17,16 +17,6 @@ std::optional<std::uint64_t> head_of(const std::vector<std::size_t>& whom, const
   return heads.of_others();
 }
 
-/// nullopt: the answer tells nothing.
-std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash) {
-  if (answer.failure) return std::nullopt;
-  try {
-    return chain::knows_transaction(answer.result, tx_hash);
-  } catch (const chain::Misread&) {
-    return std::nullopt;
-  }
-}
-
 /// nullopt: the answer tells nothing; empty: the block does not hold it.
 std::optional<std::string> hash_in_block(const rpc::Answer& answer, const NodeTransaction& transaction) {
   if (answer.failure) return std::nullopt;
@@ -49,6 +39,15 @@ void append(std::vector<rpc::Call>& calls, std::vector<rpc::Call> more) {
 }
 
 }  // namespace
+
+std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash) {
+  if (answer.failure) return std::nullopt;
+  try {
+    return chain::knows_transaction(answer.result, tx_hash);
+  } catch (const chain::Misread&) {
+    return std::nullopt;
+  }
+}
 
 void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::string& tx_hash, std::size_t own,
                     rpc::Milliseconds call_timeout, SearchThen then) {

@@ -27,6 +27,9 @@ struct SearchResult {
 
 using SearchThen = std::function<void(const SearchResult&)>;
 
+/// Whether an answer to eth_getTransactionByHash knows the transaction; nullopt when it tells nothing.
+std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash);
+
 /// Asks every provider for the transaction by its hash, in the pool or in a block.
 void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::string& tx_hash, std::size_t own,
                     rpc::Milliseconds call_timeout, SearchThen then);

@@ -1,18 +1,16 @@
 #include "rpc/canonical.hpp"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <set>
-#include <stdexcept>
+#include <span>
 
 #include "rpc/classify.hpp"
 #include "rpc/digits.hpp"
 #include "rpc/json.hpp"
 #include "rpc/json_rpc.hpp"
 #include "rpc/json_tree.hpp"
+#include "rpc/sha256.hpp"
 #include "rpc/text.hpp"
 
 namespace rpcroute::rpc {
@@ -307,15 +305,7 @@ std::string canonical(std::string_view json, std::string_view method) {
 
 std::string canonical_digest(std::string_view json, std::string_view method) {
   const std::string text = canonical(json, method);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
-    throw std::runtime_error("OpenSSL cannot compute SHA-256");
-  }
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string hexadecimal;
-  for (unsigned i = 0; i < size; ++i) hexadecimal += {digits[digest[i] >> 4], digits[digest[i] & 15]};
-  return hexadecimal;
+  return sha256_hex(std::as_bytes(std::span(text)));
 }
 
 std::string canonical_diff(std::string_view a, std::string_view b, std::string_view method) {

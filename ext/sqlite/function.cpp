@@ -1,6 +1,13 @@
 #include "sqlite/function.hpp"
 
+#include <atomic>
+
 namespace rpcroute::sqlite {
+
+int Call::next_slot() {
+  static std::atomic<int> last{-7300};  // far from the few that SQLite's own functions use
+  return --last;
+}
 
 void Function::create(const std::shared_ptr<Connection>& connection, int arity) const {
   int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;

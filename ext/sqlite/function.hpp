@@ -22,26 +22,25 @@ class Call {
   Connection& connection() { return connection_; }
   Result result() { return Result(context_); }
 
-  /// An object that lives as long as the execution of the statement, shared by all call sites of the function in it;
-  /// nullptr when there is none yet. `slot` is a small number of the caller's choice.
+  /// The object of type T that lives as long as the execution of the statement, made by default construction on first
+  /// use and shared by all calls of all functions in it.
   template <class T>
-  T* shared(int slot) {
-    auto* holder = static_cast<std::shared_ptr<T>*>(sqlite3_get_auxdata(context_, kAuxBase - slot));
-    return holder == nullptr ? nullptr : holder->get();
-  }
-
-  template <class T>
-  void share(int slot, std::shared_ptr<T> object) {
-    auto* holder = new std::shared_ptr<T>(std::move(object));
-    sqlite3_set_auxdata(context_, kAuxBase - slot, holder,
-                        [](void* data) { delete static_cast<std::shared_ptr<T>*>(data); });
+  T& per_execution() {
+    static const int slot = next_slot();
+    if (auto* found = static_cast<T*>(sqlite3_get_auxdata(context_, slot))) return *found;
+    sqlite3_set_auxdata(context_, slot, new T(), [](void* object) { delete static_cast<T*>(object); });
+    // Without memory SQLite has destroyed the object at once: ask for what is there.
+    auto* kept = static_cast<T*>(sqlite3_get_auxdata(context_, slot));
+    if (kept == nullptr) throw std::bad_alloc();
+    return *kept;
   }
 
   sqlite3_context* raw() { return context_; }
 
  private:
-  // Negative auxdata indexes are those of the statement rather than of one argument; SQLite's JSON uses them so too.
-  static constexpr int kAuxBase = -7300;
+  /// An auxdata index no other type has. Negative ones are those of the statement rather than of one argument; SQLite's
+  /// JSON uses them so too.
+  static int next_slot();
 
   sqlite3_context* context_;
   Connection& connection_;

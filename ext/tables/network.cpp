@@ -95,6 +95,12 @@ std::string region(const Settings& settings) {
   return settings.text("region").value_or("local");
 }
 
+std::optional<rpc::Milliseconds> timeout_argument(const sqlite::Constraints& constraints) {
+  const auto timeout = constraints.integer("timeout_ms", 1, 600000);
+  if (!timeout) return std::nullopt;
+  return rpc::Milliseconds(*timeout);
+}
+
 rpc::Milliseconds call_timeout(const Settings& settings) {
   return rpc::Milliseconds(settings.integer("timeout_ms", 1, 600000, 3500));
 }

@@ -31,6 +31,9 @@ class Settings {
 /// Where the probe runs: RPCROUTE_REGION, else the setting `region`, else 'local'.
 std::string region(const Settings& settings);
 
+/// The `timeout_ms` argument.
+std::optional<rpc::Milliseconds> timeout_argument(const sqlite::Constraints& constraints);
+
 /// How long one request may take: the setting `timeout_ms`.
 rpc::Milliseconds call_timeout(const Settings& settings);
 

@@ -36,7 +36,7 @@ struct Asked {
 std::string method_argument(const sqlite::Constraints& constraints) {
   const auto method = constraints.text("method");
   if (!method) throw sqlite::Error("needs a method: rpc_call('eth_chainId')");
-  if (!chain::is_read_method(rpc::ChainKind::evm, *method) && !chain::is_read_method(rpc::ChainKind::solana, *method)) {
+  if (!chain::is_read_method(*method)) {
     throw sqlite::Error("method must be one that only reads, got '" + *method + "'");
   }
   return *method;
@@ -53,8 +53,8 @@ probe::Question read_question(sqlite::Connection& connection, const sqlite::Cons
     question.params = *params;
   }
   question.mode = mode_argument(constraints);
-  const auto timeout = constraints.integer("timeout_ms", 1, 600000);
-  question.timeout = timeout ? rpc::Milliseconds(*timeout) : call_timeout(settings);
+  const auto timeout = timeout_argument(constraints);
+  question.timeout = timeout ? *timeout : call_timeout(settings);
   question.max_response_bytes = max_response_bytes(settings);
   return question;
 }

@@ -50,9 +50,9 @@ probe::Round read_round(sqlite::Connection& connection, const sqlite::Constraint
   probe::Round round;
   round.mode = mode_argument(constraints);
   round.samples = static_cast<int>(constraints.integer("samples", 1, 1000, 1));
-  const auto timeout = constraints.integer("timeout_ms", 1, 600000);
-  round.timeout = timeout ? rpc::Milliseconds(*timeout) : call_timeout(settings);
-  round.ws_timeout = rpc::Milliseconds(timeout ? *timeout : settings.integer("ws_timeout_ms", 1, 600000, 4000));
+  const auto timeout = timeout_argument(constraints);
+  round.timeout = timeout ? *timeout : call_timeout(settings);
+  round.ws_timeout = timeout ? *timeout : rpc::Milliseconds(settings.integer("ws_timeout_ms", 1, 600000, 4000));
   if (const auto deadline = constraints.integer("deadline_ms", 1, 600000))
     round.deadline = rpc::Milliseconds(*deadline);
   round.max_response_bytes = max_response_bytes(settings);
@@ -74,8 +74,7 @@ std::vector<std::string> methods_for(const rpc::Provider& provider,
 
 void check_methods(const std::vector<std::string>& methods) {
   for (const std::string& method : methods) {
-    if (method != probe::websocket_method && !chain::is_read_method(rpc::ChainKind::evm, method) &&
-        !chain::is_read_method(rpc::ChainKind::solana, method)) {
+    if (method != probe::websocket_method && !chain::is_read_method(method)) {
       throw sqlite::Error("method must be 'ws' or a method that only reads, got '" + method + "'");
     }
   }

@@ -1,6 +1,7 @@
 // rpcroute_reference: what the extension adds, documented by itself.
 #include <set>
 
+#include "rpc/json.hpp"
 #include "rpcroute.hpp"
 #include "sqlite/query.hpp"
 #include "tables/tables.hpp"
@@ -17,22 +18,13 @@ struct Entry {
   std::string columns;  ///< JSON array, empty for functions
 };
 
-std::string json_text(std::string_view text) {
-  std::string json = "\"";
-  for (const char character : text) {
-    if (character == '"' || character == '\\') json += '\\';
-    json += character;
-  }
-  return json + '"';
-}
-
 std::string columns_json(const sqlite::Table& table) {
   std::string json = "[";
   for (const Column& column : table.columns()) {
     if (json.size() > 1) json += ",";
-    json += "{\"name\":" + json_text(column.name) + ",\"type\":" + json_text(column.type) +
+    json += "{\"name\":" + rpc::json_literal(column.name) + ",\"type\":" + rpc::json_literal(column.type) +
             ",\"argument\":" + (column.role == Column::Role::argument ? "true" : "false") +
-            ",\"meaning\":" + json_text(column.meaning) + "}";
+            ",\"meaning\":" + rpc::json_literal(column.meaning) + "}";
   }
   return json + "]";
 }
