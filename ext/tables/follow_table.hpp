@@ -8,7 +8,7 @@
 
 namespace rpcroute::tables {
 
-/// `Following` is probe::TransactionSend or probe::TransactionWait.
+/// `Following` is transaction::TransactionSend or transaction::TransactionWait.
 template <class Following>
 class FollowTable : public sqlite::Table {
  public:

@@ -109,10 +109,10 @@ std::size_t max_response_bytes(const Settings& settings) {
   return static_cast<std::size_t>(settings.integer("max_response_bytes", 1, std::int64_t{1} << 31, 8 << 20));
 }
 
-probe::Mode mode_argument(const sqlite::Constraints& constraints) {
+observe::Mode mode_argument(const sqlite::Constraints& constraints) {
   const std::string mode = constraints.text("mode").value_or("parallel");
-  if (mode == "parallel") return probe::Mode::parallel;
-  if (mode == "sequential") return probe::Mode::sequential;
+  if (mode == "parallel") return observe::Mode::parallel;
+  if (mode == "sequential") return observe::Mode::sequential;
   throw sqlite::Error("mode must be 'parallel' or 'sequential', got '" + mode + "'");
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "probe/observe.hpp"
+#include "observe/observe.hpp"
 #include "rpc/client.hpp"
 #include "rpc/provider.hpp"
 #include "sqlite/table.hpp"
@@ -41,7 +41,7 @@ rpc::Milliseconds call_timeout(const Settings& settings);
 std::size_t max_response_bytes(const Settings& settings);
 
 /// The `mode` argument: 'parallel' unless it says 'sequential'.
-probe::Mode mode_argument(const sqlite::Constraints& constraints);
+observe::Mode mode_argument(const sqlite::Constraints& constraints);
 
 /// The `providers` argument, completed from `rpc_chains` where that table knows the chain; without the argument, the
 /// enabled rows of `rpc_providers`. A row whose chain is unknown carries that as its config error. Throws sqlite::Error

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "chain/height.hpp"
-#include "probe/ask.hpp"
+#include "observe/ask.hpp"
 #include "rpc/canonical.hpp"
 #include "rpc/json.hpp"
 #include "tables/network.hpp"
@@ -29,7 +29,7 @@ using Row = sqlite::Numbered<Reply>;
 struct Asked {
   bool prepared = false;
   std::vector<rpc::Provider> providers;
-  probe::Question question;
+  observe::Question question;
   std::map<std::string, std::shared_ptr<const Row>> replies;  // by provider_id
 };
 
@@ -42,9 +42,9 @@ std::string method_argument(const sqlite::Constraints& constraints) {
   return *method;
 }
 
-probe::Question read_question(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
+observe::Question read_question(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
   const Settings settings(connection);
-  probe::Question question;
+  observe::Question question;
   question.method = method_argument(constraints);
   if (const auto params = constraints.text("params")) {
     if (rpc::json_problem(*params) || params->find_first_not_of(" \t\r\n") != params->find('[')) {
@@ -66,7 +66,7 @@ void ask(sqlite::Connection& connection, Asked& asked, const std::vector<rpc::Pr
     if (!asked.replies.contains(provider.provider_id)) unasked.push_back(provider);
   }
   std::vector<rpc::Answer> answers = interruptible(
-      connection, [&] { return probe::ask(client(connection), unasked, asked.question, interrupt(connection)); });
+      connection, [&] { return observe::ask(client(connection), unasked, asked.question, interrupt(connection)); });
   for (std::size_t i = 0; i < unasked.size(); ++i) {
     Reply reply{unasked[i], std::move(answers[i]), {}};
     if (!reply.answer.failure) reply.digest = rpc::canonical_digest(reply.answer.result, asked.question.method);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "chain/height.hpp"
-#include "probe/observe.hpp"
+#include "observe/observe.hpp"
 #include "rpc/json.hpp"
 #include "tables/network.hpp"
 #include "tables/tables.hpp"
@@ -17,7 +17,7 @@
 namespace rpcroute::tables {
 namespace {
 
-using probe::Observation;
+using observe::Observation;
 using sqlite::Column;
 
 const std::vector<std::string_view> kArguments{"providers", "mode", "samples", "timeout_ms", "params", "deadline_ms"};
@@ -29,7 +29,7 @@ struct Polled {
   using Pair = std::pair<std::string, std::string>;  // provider_id, method
   bool prepared = false;
   std::vector<rpc::Provider> providers;
-  probe::Round round;
+  observe::Round round;
   std::map<Pair, std::vector<std::shared_ptr<const sqlite::Numbered<Observation>>>> answers;
 };
 
@@ -45,9 +45,9 @@ std::map<std::string, std::string> parse_params(const std::string& params) {
   return by_method;
 }
 
-probe::Round read_round(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
+observe::Round read_round(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
   const Settings settings(connection);
-  probe::Round round;
+  observe::Round round;
   round.mode = mode_argument(constraints);
   round.samples = static_cast<int>(constraints.integer("samples", 1, 1000, 1));
   const auto timeout = timeout_argument(constraints);
@@ -67,14 +67,14 @@ std::vector<std::string> methods_for(const rpc::Provider& provider,
   if (!named) return {std::string(chain::default_height_method(provider.kind))};
   std::vector<std::string> methods;
   for (const std::string& method : *named) {
-    if (method == probe::websocket_method || chain::is_read_method(provider.kind, method)) methods.push_back(method);
+    if (method == observe::websocket_method || chain::is_read_method(provider.kind, method)) methods.push_back(method);
   }
   return methods;
 }
 
 void check_methods(const std::vector<std::string>& methods) {
   for (const std::string& method : methods) {
-    if (method != probe::websocket_method && !chain::is_read_method(method)) {
+    if (method != observe::websocket_method && !chain::is_read_method(method)) {
       throw sqlite::Error("method must be 'ws' or a method that only reads, got '" + method + "'");
     }
   }
@@ -93,12 +93,12 @@ void poll(sqlite::Connection& connection, Polled& polled, const std::vector<rpc:
   for (const auto& entry : rounds) {  // by name: clang 14 lets no lambda capture a structured binding
     const std::vector<std::string>& methods = entry.first;
     const std::vector<rpc::Provider>& providers = entry.second;
-    probe::Round round = polled.round;
+    observe::Round round = polled.round;
     if (const auto common = round.params.find(kEveryMethod); common != round.params.end()) {
       for (const std::string& method : methods) round.params[method] = common->second;
     }
     const auto observations = interruptible(connection, [&] {
-      return probe::observe(client(connection), providers, methods, round, interrupt(connection));
+      return observe::observe(client(connection), providers, methods, round, interrupt(connection));
     });
     for (const Observation& observation : observations) {
       polled.answers[{observation.provider_id, observation.method}].push_back(

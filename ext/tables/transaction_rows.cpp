@@ -3,7 +3,7 @@
 namespace rpcroute::tables {
 namespace {
 
-using probe::TransactionRecord;
+using transaction::TransactionRecord;
 using sqlite::Column;
 
 void set_integer(sqlite::Result result, const std::optional<std::uint64_t>& value) {
@@ -134,21 +134,21 @@ std::unique_ptr<sqlite::Scan> transaction_scan(sqlite::Connection& connection, s
   return std::make_unique<ArrivingScan>(connection, std::move(rows));
 }
 
-probe::NonceBook& nonce_book() {
-  static probe::NonceBook book;
+transaction::NonceBook& nonce_book() {
+  static transaction::NonceBook book;
   return book;
 }
 
-std::vector<probe::TransactionReference> transactions_argument(const sqlite::Constraints& constraints) {
+std::vector<transaction::TransactionReference> transactions_argument(const sqlite::Constraints& constraints) {
   const auto transactions = constraints.text("transactions");
   if (!transactions) {
     throw sqlite::Error("needs a JSON array of {\"provider_id\",\"tx_hash\",\"raw\",\"timestamp\"} as its argument");
   }
-  return probe::parse_transaction_references(*transactions);
+  return transaction::parse_transaction_references(*transactions);
 }
 
-probe::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints) {
-  probe::TransactionFollowPlan plan;
+transaction::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints) {
+  transaction::TransactionFollowPlan plan;
   plan.timeout_sec = constraints.real("timeout_sec", 0.1, 86400)
                          .value_or(static_cast<double>(settings.integer("tx_timeout_sec", 1, 86400, 300)));
   plan.poll_ms =

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "probe/transaction.hpp"
+#include "transaction/transaction.hpp"
 #include "sqlite/table.hpp"
 #include "tables/network.hpp"
 
@@ -19,8 +19,8 @@ std::vector<sqlite::Column> transaction_columns(const std::vector<sqlite::Column
 /// same rows, and what was sent is not sent again.
 class TransactionRows {
  public:
-  using Source = std::function<std::optional<probe::TransactionRecord>()>;
-  using Row = sqlite::Numbered<probe::TransactionRecord>;
+  using Source = std::function<std::optional<transaction::TransactionRecord>()>;
+  using Row = sqlite::Numbered<transaction::TransactionRecord>;
 
   void begin(Source source) { source_ = std::move(source); }
   bool begun() const { return static_cast<bool>(source_); }
@@ -41,16 +41,16 @@ std::unique_ptr<sqlite::Scan> transaction_scan(sqlite::Connection& connection, s
 /// answers.
 struct TransactionLine {
   rpc::RpcClient client;
-  probe::ClientTransport transport{client};
+  transaction::ClientTransport transport{client};
 };
 
 /// The memory of what this process sent, shared by its database connections.
-probe::NonceBook& nonce_book();
+transaction::NonceBook& nonce_book();
 
 /// The `transactions` argument of tx_send and tx_wait. Throws sqlite::Error when it is missing or not such an array.
-std::vector<probe::TransactionReference> transactions_argument(const sqlite::Constraints& constraints);
+std::vector<transaction::TransactionReference> transactions_argument(const sqlite::Constraints& constraints);
 
 /// timeout_sec and poll_ms: the arguments, else the settings tx_timeout_sec and poll_ms, else 300 and 500.
-probe::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints);
+transaction::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints);
 
 }  // namespace rpcroute::tables

@@ -43,9 +43,9 @@ std::string fingerprint(const sqlite::Constraints& constraints) {
   return key;
 }
 
-probe::TransactionPlan read_plan(const Settings& settings, const sqlite::Constraints& constraints) {
-  probe::TransactionPlan plan;
-  const probe::TransactionFollowPlan follow = follow_plan(settings, constraints);
+transaction::TransactionPlan read_plan(const Settings& settings, const sqlite::Constraints& constraints) {
+  transaction::TransactionPlan plan;
+  const transaction::TransactionFollowPlan follow = follow_plan(settings, constraints);
   plan.timeout_sec = follow.timeout_sec;
   plan.poll_ms = follow.poll_ms;
   plan.call_timeout = follow.call_timeout;
@@ -74,9 +74,9 @@ void begin(sqlite::Connection& connection, const sqlite::Constraints& constraint
   }
   const auto line = std::make_shared<TransactionLine>();
   const auto progress = std::make_shared<Progress>();
-  const auto scan = std::make_shared<probe::TransactionScan>(
+  const auto scan = std::make_shared<transaction::TransactionScan>(
       line->transport, std::move(candidates), read_plan(settings, constraints), region(settings), interrupt(connection),
-      [progress](const probe::TransactionProgress& now) {
+      [progress](const transaction::TransactionProgress& now) {
         progress->show("tx_probe: " + std::to_string(now.finished) + " of " + std::to_string(now.n) + " resolved");
       },
       nonce_book());
@@ -87,7 +87,7 @@ void begin(sqlite::Connection& connection, const sqlite::Constraints& constraint
 /// Scripts that cannot look at the environment learn from the missing rows that they must let the node send.
 bool prepares_nothing(const sqlite::Constraints& constraints) {
   return constraints.text("signer") == "auto" && constraints.integer("send", 0, 1, 1) == 0 &&
-         probe::default_signer() == "node";
+         transaction::default_signer() == "node";
 }
 
 /// A key constrained to nothing: no rows, nothing sent.

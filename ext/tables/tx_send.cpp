@@ -5,7 +5,7 @@
 namespace rpcroute::tables {
 
 const sqlite::Table& tx_send() {
-  static const FollowTable<probe::TransactionSend> table(
+  static const FollowTable<transaction::TransactionSend> table(
       "tx_send",
       {"tx_send(transactions [, providers [, timeout_sec [, poll_ms]]])",
        "Sends prepared transactions: the bytes tx_probe signed with send = 0, those of one account in the order of "

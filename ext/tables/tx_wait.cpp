@@ -5,7 +5,7 @@
 namespace rpcroute::tables {
 
 const sqlite::Table& tx_wait() {
-  static const FollowTable<probe::TransactionWait> table(
+  static const FollowTable<transaction::TransactionWait> table(
       "tx_wait",
       {"tx_wait(transactions [, providers [, timeout_sec [, poll_ms]]])",
        "Follows sent transactions, all at once, to their receipts or to timeout_sec after their broadcast. What this "

@@ -1,0 +1,136 @@
+#include "transaction/life/delivery.hpp"
+
+#include <algorithm>
+
+#include "chain/receipt.hpp"
+
+namespace rpcroute::transaction {
+namespace {
+
+/// An acknowledgement may take longer than a read: a provider that lags passes the transaction on first.
+constexpr rpc::Milliseconds send_timeout{10'000};
+
+constexpr int rounds_after_nonce_used = 3;
+constexpr int denials_that_count = 3;
+constexpr std::uint64_t blocks_that_count = 3;
+constexpr double doubt_sec = 30;
+
+/// The hash that an acknowledgement names must be the one that was computed.
+std::optional<Verdict> objection(const rpc::Answer& answer, std::string& tx_hash) {
+  try {
+    std::string acknowledged = chain::read_hash_result(answer.result);
+    if (!tx_hash.empty() && acknowledged != tx_hash) throw chain::Misread{"another transaction's hash was answered"};
+    tx_hash = std::move(acknowledged);
+    return std::nullopt;
+  } catch (const chain::Misread& misread) {
+    return Verdict{Acceptance::unclear, rpc::ErrorClass::malformed, misread.message};
+  }
+}
+
+}  // namespace
+
+rpc::Call call_to_send(const Fleet& fleet, std::size_t i, std::string method, std::string params) {
+  rpc::Call call = call_to(fleet, i, std::move(method), std::move(params), send_timeout);
+  call.never_resend = true;
+  return call;
+}
+
+Delivery::Delivery(Exchange& exchange, const Fleet& fleet, std::size_t own, std::string tx_hash,
+                   std::optional<NodeTransaction> node_transaction, rpc::Clock::duration beat,
+                   rpc::Milliseconds call_timeout, Then then)
+    : conversation_(exchange),
+      fleet_(fleet),
+      own_(own),
+      node_transaction_(std::move(node_transaction)),
+      beat_(beat),
+      call_timeout_(call_timeout),
+      then_(std::move(then)) {
+  outcome_.tx_hash = std::move(tx_hash);
+}
+
+void Delivery::start(rpc::Call call) {
+  started_ = conversation_.now();
+  timestamp_ = conversation_.unix_now();
+  // libcurl would quietly repeat a request whose warm connection was reset: the bytes are to leave once.
+  call.never_resend = true;
+  conversation_.ask(std::move(call), [this](const rpc::Answer& answer) { hear(answer); });
+}
+
+void Delivery::hear(const rpc::Answer& answer) {
+  has_answer_ = true;
+  answered_ = answer.finished;
+  started_ = answer.started;
+  timestamp_ = answer.timestamp - seconds_between(answer.started, answer.finished);
+  outcome_.verdict = judge_send(answer);
+  if (!answer.failure) {
+    if (auto objected = objection(answer, outcome_.tx_hash)) outcome_.verdict = *objected;
+  }
+  const bool accepted = outcome_.verdict.acceptance == Acceptance::accepted;
+  outcome_.was_known = answer.failure && (accepted || outcome_.verdict.acceptance == Acceptance::nonce_used);
+  const bool is_sharp = conversation_.absent_between(answer.started, answer.finished) <= beat_;
+  if (accepted && is_sharp) outcome_.submit_ms = 1000 * seconds_between(answer.started, answer.finished);
+  if (accepted || confirmed_) return end(DeliveryEnd::accepted);
+  search();
+}
+
+void Delivery::search() {
+  auto then = [this](const SearchResult& result) { weigh(result); };
+  if (outcome_.tx_hash.empty()) {
+    search_by_nonce(conversation_, fleet_, *node_transaction_, own_, call_timeout_, then);
+  } else {
+    search_by_hash(conversation_, fleet_, outcome_.tx_hash, own_, call_timeout_, then);
+  }
+}
+
+void Delivery::weigh(const SearchResult& result) {
+  // What a node's own account sent under a number it calls used is another transaction: it is not ours by its number.
+  const bool ours = !outcome_.tx_hash.empty() || outcome_.verdict.acceptance == Acceptance::unclear;
+  if (result.tx_hash && ours) {
+    outcome_.tx_hash = *result.tx_hash;
+    return end(DeliveryEnd::accepted);
+  }
+  ++rounds_;
+  if (result.own_denies) ++own_denials_;
+  if (!first_head_) first_head_ = result.head;
+  if (result.head) last_head_ = std::max(last_head_.value_or(0), *result.head);
+  if (is_refuted()) {
+    const bool unsent = outcome_.verdict.acceptance == Acceptance::unsent;
+    return end(unsent ? DeliveryEnd::unsent : DeliveryEnd::refused);
+  }
+  conversation_.at(conversation_.now() + beat_, [this] { search(); });
+}
+
+bool Delivery::is_refuted() const {
+  switch (outcome_.verdict.acceptance) {
+    case Acceptance::accepted:
+      return false;
+    case Acceptance::refused:
+    case Acceptance::unsent:
+      return true;
+    case Acceptance::nonce_used:
+      return rounds_ >= rounds_after_nonce_used;
+    case Acceptance::unclear:
+      break;
+  }
+  const bool grown = first_head_ && last_head_ && *last_head_ >= *first_head_ + blocks_that_count;
+  const bool late = seconds_between(answered_, conversation_.now()) >= doubt_sec;
+  return own_denials_ >= denials_that_count && (grown || late);
+}
+
+void Delivery::confirm() {
+  confirmed_ = true;
+  if (has_answer_ && !ended_) end(DeliveryEnd::accepted);
+}
+
+void Delivery::give_up() {
+  if (!ended_) end(DeliveryEnd::lost);
+}
+
+void Delivery::end(DeliveryEnd how) {
+  ended_ = true;
+  conversation_.withdraw();
+  outcome_.end = how;
+  then_(outcome_);
+}
+
+}  // namespace rpcroute::transaction
