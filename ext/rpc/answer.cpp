@@ -57,6 +57,7 @@ void read_body(const HttpReply& reply, const Asked& asked, Answer& answer) {
       answer.result.clear();
     }
   } else if (const auto* error = std::get_if<RpcError>(&decoded)) {
+    answer.complained = true;
     answer.failure = failure_of(*error, reply, asked);
     answer.error_code = error->code;
     answer.error_data = asked.endpoint.secrets.scrubbed_json(std::string(error->data));
