@@ -77,7 +77,7 @@ TEST_CASE("a count that one provider alone claims is doubtful, unless the book h
   const auto counts = [](std::vector<std::uint64_t> all, std::uint64_t given) {
     std::vector<AccountCount> told;
     for (const std::uint64_t count : all) told.push_back({count, count});
-    return agree(told, given);
+    return agree(told, given, true);
   };
   CHECK(counts({5}, 0).pending == 5);
   CHECK(counts({5, 5}, 0).pending == 5);
@@ -87,4 +87,39 @@ TEST_CASE("a count that one provider alone claims is doubtful, unless the book h
   CHECK_FALSE(counts({4, 5}, 5).doubtful);
   CHECK(counts({4, 1000}, 5).pending == 5);
   CHECK(counts({0, 0}, 5).pending == 0);
+  CHECK(counts({6}, 5).doubtful);
+  CHECK_FALSE(counts({5}, 5).doubtful);
+  CHECK_FALSE(agree({{6, 6}}, 5, false).doubtful);
+}
+
+TEST_CASE("a doubtful count is taken again, and of three in a row the lowest is believed") {
+  CarefulCount careful;
+  CHECK_FALSE(careful.hear({9, 9, true}));
+  CHECK_FALSE(careful.hear({7, 7, true}));
+  CHECK(careful.hear({8, 8, true})->pending == 7);
+  SECTION("unless one comes that is not") {
+    CarefulCount other;
+    CHECK_FALSE(other.hear({9, 9, true}));
+    CHECK(other.hear({5, 5, false})->pending == 5);
+    CHECK_FALSE(other.hear({9, 9, true}));
+    CHECK_FALSE(other.hear({9, 9, true}));
+  }
+}
+
+TEST_CASE("the book bears out numbers under which bytes have left, and none behind a gap") {
+  const auto up_to = [](std::vector<std::pair<std::uint64_t, BookStage>> all) {
+    std::vector<BookEntry> entries;
+    for (const auto& [nonce, stage] : all) {
+      entries.emplace_back();
+      entries.back().nonce = nonce;
+      entries.back().stage = stage;
+    }
+    return sent_up_to(entries);
+  };
+  using enum BookStage;
+  CHECK(up_to({}) == 0);
+  CHECK(up_to({{3, mined}, {4, taken}, {5, sent}}) == 6);
+  CHECK(up_to({{3, mined}, {4, prepared}, {5, prepared}}) == 4);
+  CHECK(up_to({{3, mined}, {4, free}, {5, taken}}) == 4);
+  CHECK(up_to({{0, mined}, {1000, taken}}) == 1);
 }

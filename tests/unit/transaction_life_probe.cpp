@@ -350,3 +350,16 @@ TEST_CASE("a provider that lies about the height does not become the head at the
   bench.world.nodes["b"].lag = 0;
   CHECK_FALSE(bench.only().submit_head == 30'000'000);
 }
+
+TEST_CASE("a transaction that one answer denies at its limit, and the next one shows, keeps its number") {
+  Bench bench({"a"});
+  bench.plan.n = 2;
+  bench.plan.follow.timeout_sec = 5;
+  bench.world.block_time_sec = 7;
+  bench.world.nodes["a"].habits["eth_getTransactionCount"] = instead(result("\"0x0\""));
+  bench.world.nodes["a"].faults["eth_getTransactionByHash"] = {instead(result("null"))};
+  const auto records = bench.scan();
+  CHECK(records[0].state == State::timeout);
+  CHECK(records[0].duration_sec == 5);
+  CHECK(records[1].nonce == 1);
+}

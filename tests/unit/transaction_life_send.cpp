@@ -135,3 +135,50 @@ TEST_CASE("the argument of tx_send and tx_wait is read, and faults are named by 
     CHECK_THROWS_AS(parse_references(bad), std::invalid_argument);
   }
 }
+
+TEST_CASE("a prepared transaction is not sent behind a gap because one provider alone counts past it") {
+  Bench bench({"a", "b"});
+  bench.plan.n = 2;
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  bench.world.nodes["a"].habits["eth_getTransactionCount"] = instead(result("\"0x1\""));
+  const auto late = bench.send({prepared.at(1)});
+  CHECK(late.at(0).state == State::rejected);
+  CHECK(sends(bench.world) == 0);
+}
+
+TEST_CASE("what an earlier run has sent keeps its number and is not rejected, whatever hinders the next run") {
+  Bench bench({"a", "b"});
+  bench.drawn("a");
+  bench.plan.send = false;
+  auto prepared = bench.scan();
+  CHECK(bench.send(prepared).at(0).state == State::pending);
+  const auto stage = [&] { return bench.book.try_lease(31337, first_account)->find("", 0)->stage; };
+  const auto again = [&] {
+    return Bench::all_of(*transaction::send(bench.another_desk(), Bench::references(prepared),
+                                            bench.world.providers(), bench.follow))
+        .at(0);
+  };
+  SECTION("no provider answers") {
+    for (auto& [id, node] : bench.world.nodes) node.up = false;
+    CHECK(again().state == State::prepared);
+    CHECK(stage() == BookStage::taken);
+    prepared[0].timestamp -= 1000;
+    CHECK(again().state == State::pending);
+    CHECK(stage() == BookStage::taken);
+  }
+  SECTION("no backend knows it yet, and the gateway turns it away") {
+    for (auto& [id, node] : bench.world.nodes) {
+      node.habits["eth_getTransactionByHash"] = instead(result("null"));
+      node.habits["eth_getTransactionCount"] = instead(result("\"0x0\""));
+    }
+    bench.world.nodes["a"].faults[send_raw] = {instead(http_error(429))};
+    CHECK(again().state == State::pending);
+    CHECK(stage() == BookStage::sent);
+  }
+  SECTION("another row names the same bytes") {
+    prepared[0].provider_id = "b";
+    CHECK(bench.send(prepared).at(0).state == State::rejected);
+    CHECK(stage() == BookStage::taken);
+  }
+}

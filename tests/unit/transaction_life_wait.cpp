@@ -50,3 +50,33 @@ TEST_CASE("an overdue transaction that nobody knows is a timeout, and one that n
   CHECK(record.state == State::timeout);
   CHECK(record.duration_sec == 60);
 }
+
+TEST_CASE("one denial while the others are silent is not the last word on a transaction that is overdue") {
+  Bench bench({"a", "b"});
+  bench.drawn("a");
+  bench.plan.wait = false;
+  auto sent = bench.scan();
+  bench.world.pass(5);
+  sent[0].timestamp -= 1000;
+  const auto silent = instead(failure(rpc::ErrorClass::connect, "reset"));
+  bench.world.nodes["a"].habits["eth_getTransactionReceipt"] = instead(result("null"));
+  bench.world.nodes["a"].faults["eth_getTransactionByHash"] = {instead(result("null"))};
+  bench.world.nodes["b"].habits["eth_getTransactionReceipt"] = silent;
+  bench.world.nodes["b"].habits["eth_getTransactionByHash"] = silent;
+  const auto resolved = Bench::all_of(
+      *transaction::wait(bench.another_desk(), Bench::references(sent), bench.world.providers(), bench.follow));
+  CHECK(resolved.at(0).state == State::confirmed);
+  CHECK(resolved.at(0).block_number == 1);
+}
+
+TEST_CASE("a block that was there before the wait began is not timed, though backends that lag miss it at first") {
+  Bench bench({"a", "b"});
+  bench.plan.wait = false;
+  const auto sent = bench.scan();
+  bench.world.pass(5);
+  for (auto& [id, node] : bench.world.nodes) node.faults["eth_getTransactionReceipt"] = {instead(result("null"))};
+  const auto resolved = bench.wait(sent);
+  CHECK(resolved.at(0).state == State::confirmed);
+  CHECK(resolved.at(0).duration_source == "block");
+  CHECK_FALSE(resolved.at(0).duration_sec);
+}

@@ -1,3 +1,4 @@
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <set>
@@ -130,4 +131,118 @@ TEST_CASE("a transaction that is abandoned on its way keeps its number, though n
     CHECK_THROWS_AS(scan->next(), rpc::Interrupted);
   }
   CHECK(bench.only().nonce == 1);
+}
+
+TEST_CASE("the word of one provider while the others are silent makes no gap") {
+  Bench bench({"a", "b"});
+  CHECK(bench.only().nonce == 0);
+  for (auto& [id, node] : bench.world.nodes) {
+    node.habits["eth_getTransactionCount"] = id == "a" ? World::Fault([](const auto& honest) { return honest(); })
+                                                       : instead(failure(rpc::ErrorClass::connect, "reset"));
+  }
+  bench.world.nodes["a"].faults["eth_getTransactionCount"] = {instead(result("\"0x3e8\""))};
+  CHECK(bench.only().nonce == 1);
+  SECTION("yet it is believed when it stays with it") {
+    bench.world.nodes["a"].habits["eth_getTransactionCount"] = instead(result("\"0x5\""));
+    bench.plan.wait = false;
+    CHECK(bench.only().nonce == 5);
+  }
+}
+
+TEST_CASE("three hundred prepared transactions have three hundred numbers in a row") {
+  Bench bench({"a", "b"});
+  bench.plan.n = 300;
+  bench.plan.send = false;
+  bench.plan.max_spend_gwei = 1e9;
+  const auto records = bench.scan();
+  REQUIRE(records.size() == 300);
+  for (std::size_t i = 0; i < records.size(); ++i) CHECK(records[i].nonce == i);
+}
+
+TEST_CASE("ten thousand prepared transactions cost two dozen requests") {
+  Bench bench({"a", "b"});
+  bench.plan.n = 10'000;
+  bench.plan.send = false;
+  bench.plan.max_spend_gwei = 1e9;
+  const auto records = bench.scan();
+  REQUIRE(records.size() == 10'000);
+  CHECK(records.back().nonce == 9'999);
+  int asked = 0;
+  for (const auto& [id, node] : bench.world.nodes) {
+    for (const auto& [method, times] : node.asked) asked += times;
+  }
+  CHECK(asked <= 24);
+}
+
+namespace {
+
+/// n in one scan, or as many scans of one.
+std::vector<std::uint64_t> numbers_of(Bench& bench, int n, bool one_by_one) {
+  std::vector<std::uint64_t> numbers;
+  bench.plan.n = one_by_one ? 1 : n;
+  for (int scans = one_by_one ? n : 1; scans > 0; --scans) {
+    for (const auto& record : bench.scan()) numbers.push_back(record.nonce.value_or(999));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("a balancer whose heights go back and forth numbers in a row") {
+  Bench bench({"a"});
+  bench.world.pass(5);
+  int calls = 0;
+  bench.world.nodes["a"].habits["eth_blockNumber"] = [&](const auto&) {
+    constexpr std::array<int, 4> steps{0, 1, -1, 2};
+    const auto height = static_cast<int>(bench.world.head()) + steps[static_cast<std::size_t>(calls++ % 4)];
+    return result(json_text(chain::quantity(static_cast<std::uint64_t>(height))));
+  };
+  const bool one_by_one = GENERATE(false, true);
+  bench.plan.send = GENERATE(false, true);
+  CHECK(numbers_of(bench, 4, one_by_one) == std::vector<std::uint64_t>{0, 1, 2, 3});
+}
+
+TEST_CASE("reads that are a block behind the sends number in a row") {
+  Bench bench({"a", "b"});
+  bench.world.pass(5);
+  for (auto& [id, node] : bench.world.nodes) {
+    node.lag = 1;
+    node.hears_late = true;
+  }
+  bench.plan.wait = GENERATE(false, true);
+  CHECK(numbers_of(bench, 4, true) == std::vector<std::uint64_t>{0, 1, 2, 3});
+  CHECK(sends(bench.world) == 4);
+}
+
+TEST_CASE("a wall clock that jumps between scans changes no number") {
+  Bench bench({"a", "b"});
+  bench.plan.n = 2;
+  bench.plan.send = false;
+  const double jump = GENERATE(300.0, -300.0, 86'400.0, -86'400.0);
+  std::uint64_t next = 0;
+  for (int i = 0; i < 3; ++i) {
+    for (const auto& record : bench.scan()) CHECK(record.nonce == next++);
+    bench.world.clock_offset_sec += jump;
+    bench.world.pass(1);
+  }
+}
+
+TEST_CASE("two chains of one id that show no first block number their own, alternating on one book") {
+  Bench bench({"a"});
+  World another;
+  another.nodes["a"];
+  another.forks = 1;
+  for (World* world : {&bench.world, &another}) {
+    world->shows_first_block = false;
+    world->pass(3);
+  }
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    for (World* world : {&bench.world, &another}) {
+      CAPTURE(i, world == &another);
+      const auto records =
+          Bench::all_of(*probe({*world, bench.book, bench.broadcasts, "", {}}, world->providers(), bench.plan, {}));
+      CHECK(records.at(0).state == State::confirmed);
+      CHECK(records.at(0).nonce == i);
+    }
+  }
 }

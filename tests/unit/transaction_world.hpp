@@ -32,11 +32,23 @@ struct Transfer {
   std::string hash;
   std::string account;
   std::uint64_t nonce = 0;
+  std::uint64_t since = 0;  ///< height of the chain when a node took it
 };
 
 struct MinedBlock {
   std::string hash;
   std::vector<Transfer> transfers;
+  double at = 0;  ///< seconds of the world
+};
+
+/// One handing over of signed bytes, as the world saw it.
+struct Handed {
+  double at = 0;  ///< when they left
+  std::string provider;
+  std::string hash;
+  std::uint64_t nonce = 0;
+  bool arrived = false;  ///< at a node that was up
+  bool taken = false;    ///< into a pool
 };
 
 inline rpc::Answer result(std::string json) {
@@ -89,12 +101,16 @@ class World final : public Wire {
  public:
   /// Given the answer an honest node gives, what this one says; it may not have let the node do its work.
   using Fault = std::function<rpc::Answer(const std::function<rpc::Answer()>& honest)>;
+  struct Node;
+  /// The same for whatever is asked of any node, unless that has a fault or a habit of its own for it.
+  using Mood = std::function<rpc::Answer(Node&, const rpc::Call&, const std::function<rpc::Answer()>& honest)>;
 
   struct Node {
     double latency_sec = 0.01;
     bool up = true;
     std::uint64_t chain_id = 31337;
     std::uint64_t lag = 0;        ///< blocks
+    bool hears_late = false;      ///< of what came to the pools during the last `lag` blocks it knows nothing
     std::string account;          ///< unlocked
     std::vector<Transfer> holds;  ///< taken, and not passed on
     bool passes_on = true;
@@ -112,7 +128,12 @@ class World final : public Wire {
   std::vector<MinedBlock> blocks{{block_hash(0, 0), {}}};
   std::vector<Transfer> pool;
   std::function<void(World&)> on_block;  ///< runs after each new block
+  Mood mood;
   int forks = 0;
+  bool shows_first_block = true;
+  double clock_offset_sec = 0;                             ///< of the wall clock
+  std::vector<Handed> handed;                              ///< every broadcast of signed bytes
+  std::vector<std::pair<std::string, double>> unmined;     ///< by reorganisations, and when
 
   // Wire --------------------------------------------------------------------------------------------------------------
 
@@ -120,7 +141,7 @@ class World final : public Wire {
     Node& node = nodes.at(call.provider.provider_id);
     ++node.asked[call.method];
     const auto ticket = ++last_ticket_;
-    Flight flight{ticket, now_, call, {}};
+    Flight flight{ticket, now_, call, {}, note_handed(call)};
     const double travel = node.up ? node.latency_sec / 2 : 0.001;
     events_.emplace(now_ + duration(travel), [this, flight]() mutable { arrive(std::move(flight)); });
     outstanding_.push_back(ticket);
@@ -150,7 +171,7 @@ class World final : public Wire {
 
   void cancel(Ticket ticket) override { std::erase(outstanding_, ticket); }
   Clock::time_point now() const override { return now_; }
-  double unix_now() const override { return 1'700'000'000 + seconds(); }
+  double unix_now() const override { return 1'700'000'000 + seconds() + clock_offset_sec; }
   double seconds() const { return Seconds(now_ - epoch_).count(); }
 
   // The chain ---------------------------------------------------------------------------------------------------------
@@ -158,7 +179,7 @@ class World final : public Wire {
   std::uint64_t head() const { return blocks.size() - 1; }
 
   void mine() {
-    MinedBlock block{block_hash(blocks.size(), forks), {}};
+    MinedBlock block{block_hash(blocks.size(), forks), {}, seconds()};
     for (auto& [id, node] : nodes) {
       if (!node.passes_on) continue;
       pool.insert(pool.end(), node.holds.begin(), node.holds.end());
@@ -181,8 +202,9 @@ class World final : public Wire {
   /// Undoes the last block; its transfers wait again.
   void reorganise() {
     ++forks;
+    for (const Transfer& transfer : blocks.back().transfers) unmined.emplace_back(transfer.hash, seconds());
     pool.insert(pool.end(), blocks.back().transfers.begin(), blocks.back().transfers.end());
-    blocks.back() = {block_hash(blocks.size() - 1, forks), {}};
+    blocks.back() = {block_hash(blocks.size() - 1, forks), {}, seconds()};
   }
 
   std::uint64_t mined_count(const std::string& account, std::uint64_t height) const {
@@ -223,7 +245,19 @@ class World final : public Wire {
     Clock::time_point started;
     rpc::Call call;
     rpc::Answer answer;
+    std::optional<std::size_t> handed;  ///< its place among those
   };
+
+  std::optional<std::size_t> note_handed(const rpc::Call& call) {
+    if (call.method != "eth_sendRawTransaction") return std::nullopt;
+    rapidjson::Document params;
+    params.Parse(call.params.c_str());
+    const auto bytes = chain::from_hex(params[0].GetString());
+    const auto read = bytes ? chain::read_signed_payload(*bytes) : std::nullopt;
+    if (!read) return std::nullopt;
+    handed.push_back({seconds(), call.provider.provider_id, chain::to_hex(chain::keccak256(*bytes)), read->first.nonce});
+    return handed.size() - 1;
+  }
 
   /// The next thing that is due by then; false when there is none.
   bool happen(Clock::time_point until) {
@@ -264,6 +298,8 @@ class World final : public Wire {
     Node& node = nodes.at(flight.call.provider.provider_id);
     const double rest = node.up ? node.latency_sec / 2 + node.stalls_sec : 0;
     const double limit = Seconds(flight.call.timeout).count() - node.latency_sec / 2;
+    arriving_ = node.up ? flight.handed : std::nullopt;
+    if (arriving_) handed[*arriving_].arrived = true;
     flight.answer = node.up ? answer(node, flight.call) : refused_connection();
     if (rest > limit) flight.answer = failure(rpc::ErrorClass::timeout);
     events_.emplace(now_ + duration(std::min(rest, limit)), [this, flight]() mutable {
@@ -283,7 +319,8 @@ class World final : public Wire {
       return fault(honest);
     }
     const auto habit = node.habits.find(call.method);
-    return habit == node.habits.end() ? honest() : habit->second(honest);
+    if (habit != node.habits.end()) return habit->second(honest);
+    return mood ? mood(node, call, honest) : honest();
   }
 
   std::uint64_t head_of(const Node& node) const { return head() < node.lag ? 0 : head() - node.lag; }
@@ -326,18 +363,20 @@ class World final : public Wire {
     for (std::uint64_t i = head_of(node) + 1; i < blocks.size(); ++i) {
       all.insert(all.end(), blocks[i].transfers.begin(), blocks[i].transfers.end());
     }
+    if (node.hears_late) std::erase_if(all, [&](const Transfer& transfer) { return transfer.since > head_of(node); });
     return all;
   }
 
-  static std::string transfer_json(const Transfer& transfer) {
+  /// `where`: members that say in which block it is.
+  static std::string transfer_json(const Transfer& transfer, const std::string& where = "") {
     return R"({"hash":")" + transfer.hash + R"(","from":")" + transfer.account + R"(","to":")" + transfer.account +
-           R"(","value":"0x0","nonce":")" + chain::quantity(transfer.nonce) + R"("})";
+           R"(","value":"0x0","nonce":")" + chain::quantity(transfer.nonce) + '"' + where + "}";
   }
 
   rpc::Answer block(const Node& node, const std::string& tag) const {
     const bool pending = tag == "pending";
     const std::uint64_t number = tag == "latest" || pending ? head_of(node) : *chain::read_quantity(tag);
-    if (number > head_of(node)) return result("null");
+    if (number > head_of(node) || (number == 0 && !shows_first_block)) return result("null");
     std::string list;
     for (const Transfer& transfer : pending ? visible(node) : blocks[number].transfers) {
       list += (list.empty() ? "" : ",") + transfer_json(transfer);
@@ -355,7 +394,9 @@ class World final : public Wire {
     }
     for (std::uint64_t i = 0; i <= head_of(node); ++i) {
       for (const Transfer& transfer : blocks[i].transfers) {
-        if (transfer.hash == hash) return result(transfer_json(transfer));
+        if (transfer.hash != hash) continue;
+        return result(transfer_json(transfer, R"(,"blockHash":")" + blocks[i].hash + R"(","blockNumber":")" +
+                                                  chain::quantity(i) + '"'));
       }
     }
     return result("null");
@@ -400,6 +441,8 @@ class World final : public Wire {
       return error(method, -32000, "nonce too low: next nonce higher");
     }
     (node.passes_on ? pool : node.holds).push_back(transfer);
+    (node.passes_on ? pool : node.holds).back().since = head();
+    if (arriving_) handed[*arriving_].taken = true;
     return result(json_text(transfer.hash));
   }
 
@@ -407,6 +450,7 @@ class World final : public Wire {
   Clock::time_point now_ = epoch_;
   std::uint64_t blocks_made_ = 0;
   Ticket last_ticket_ = 0;
+  std::optional<std::size_t> arriving_;  ///< what a node is judging, among `handed`
   std::multimap<Clock::time_point, std::function<void()>> events_;
   std::deque<std::pair<Ticket, rpc::Answer>> delivered_;
   std::vector<Ticket> outstanding_;

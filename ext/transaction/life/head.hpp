@@ -1,4 +1,4 @@
-// The height of the chain at the moment of a broadcast.
+// The height of the chain at the moment of a broadcast, or when the looking for an earlier one began.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +34,9 @@ class BroadcastHead {
     const auto head = heads.of_others();
     return head ? static_cast<std::int64_t>(*head) : earlier;
   }
+
+  /// As the providers together see it, of the answers so far; empty while there are none.
+  std::optional<std::uint64_t> of_all() const { return heads_.of_all(); }
 
  private:
   std::size_t own_;

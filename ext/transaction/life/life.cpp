@@ -12,6 +12,9 @@ constexpr rpc::Milliseconds longest_lease{5000};
 constexpr int sharp_beats = 2;
 constexpr rpc::Milliseconds sharp_slack{250};
 
+/// How many of the last words must agree. One alone may be a backend's that lags or lies, while others are silent.
+constexpr int last_words_that_count = 2;
+
 }  // namespace
 
 Life::Life(const Surroundings& surroundings, Fleet* fleet, std::optional<std::size_t> own, Record record)
@@ -66,10 +69,15 @@ void Life::look() {
 
 void Life::give_up() {
   over_ = true;
+  over_since_ = conversation_.now();
   look();
   if (finished_) return;
   if (delivery_) delivery_->give_up();
-  // The last word before it is given up, and before its number is given to another.
+  ask_last_word();
+}
+
+/// The last word before it is given up, and before its number is given to another.
+void Life::ask_last_word() {
   search_by_hash(conversation_, *fleet_, *record_.tx_hash, own_, surroundings_.plan.call_timeout,
                  [this](const SearchResult& result) { hear_last_word(result); });
 }
@@ -77,14 +85,14 @@ void Life::give_up() {
 void Life::hear_last_word(const SearchResult& result) {
   look();
   if (finished_) return;
-  if (result.blocks.empty()) return conclude(result);
+  if (result.blocks.empty()) return weigh_last_word(result);
   // Nodes have shown the block of a transaction and never its receipt.
   const BlockId block = result.blocks.front();
   search_block(conversation_, *fleet_, block, surroundings_.plan.call_timeout,
                [this, result, block](const BlockResult& found) {
                  look();
                  if (finished_) return;
-                 if (!found.stands()) return conclude(result);
+                 if (!found.stands()) return weigh_last_word(result);
                  fill_block(record_, block.number, found.timestamp);
                  record_.duration_source = "block";
                  record_.error_class.reset();
@@ -94,6 +102,16 @@ void Life::hear_last_word(const SearchResult& result) {
                });
 }
 
+/// Denied or waiting in two rounds, it is given up; until then it is asked for again, as long as two requests may take.
+void Life::weigh_last_word(const SearchResult& result) {
+  const FollowPlan& plan = surroundings_.plan;
+  if (result.denied()) ++denials_;
+  if (result.tx_hash && result.blocks.empty()) ++sightings_;
+  const bool late = conversation_.now() + plan.beat() - over_since_ >= 2 * plan.call_timeout;
+  if (denials_ + sightings_ >= last_words_that_count || late) return conclude(result);
+  conversation_.after(plan.beat(), [this] { ask_last_word(); });
+}
+
 /// A transaction is lost, and charged to its provider, when somebody could be asked for it up to the end.
 void Life::conclude(const SearchResult& result) {
   const FollowPlan& plan = surroundings_.plan;
@@ -101,7 +119,7 @@ void Life::conclude(const SearchResult& result) {
   const auto recent = conversation_.now() - 4 * plan.beat() - 2 * plan.call_timeout;
   const auto answered = watch_->answered();
   if (!heard && (!answered || *answered < recent)) return unheard();
-  if (result.denied()) note(BookStage::free);
+  if (denials_ >= last_words_that_count) note(BookStage::free);
   if (!answered) {
     record_.error_class = rpc::ErrorClass::unobserved;
     record_.error = "no provider answered the question for its receipt: " + watch_->complaint();
@@ -138,14 +156,23 @@ void Life::time(const Sight& sight) {
   const FollowPlan& plan = surroundings_.plan;
   record_.duration_source = "block";
   if (!broadcast_) return;
+  const auto sharp = sharp_beats * plan.beat() + sharp_slack;
+  if (sight.looked - *broadcast_ > sharp && !came_while_looking(sight)) return;
   const auto unseen = std::max(*broadcast_, sight.unseen.value_or(*broadcast_));
-  const bool was_looking = sight.looked - unseen <= sharp_beats * plan.beat() + sharp_slack;
+  const bool was_looking = sight.looked - unseen <= sharp;
   if (!was_looking || conversation_.absent_between(unseen, sight.first) > plan.beat()) return;
   const auto since = [&](rpc::Clock::time_point moment) { return std::max(0.0, seconds_between(*broadcast_, moment)); };
   record_.duration_source = "receipt";
   record_.duration_sec = since(sight.first);
   const bool own_is_sharp = sight.own && conversation_.absent_between(sight.first, *sight.own) <= plan.beat();
   if (own_is_sharp) record_.own_receipt_sec = since(*sight.own);
+}
+
+/// A block that was there before anybody looked was not seen to come, though a backend that lags missed it first.
+bool Life::came_while_looking(const Sight& sight) const {
+  if (!looking_head_) return true;
+  const auto head = looking_head_->of_all();
+  return head && sight.receipt.block_number > *head;
 }
 
 void Life::remember_broadcast() {

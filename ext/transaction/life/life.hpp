@@ -78,19 +78,26 @@ class Life {
   std::optional<Claim> claim_;
   std::unique_ptr<Delivery> delivery_;
   std::optional<BroadcastHead> broadcast_head_;
+  std::optional<BroadcastHead> looking_head_;        ///< when looking began, where that was after the broadcast
   std::optional<rpc::Clock::time_point> broadcast_;  ///< when it left, where this process knows
   std::optional<double> prepared_;                   ///< the row's timestamp before it left
 
  private:
   void look();
   void give_up();
+  void ask_last_word();
   void hear_last_word(const SearchResult& result);
+  void weigh_last_word(const SearchResult& result);
   void conclude(const SearchResult& result);
   void settle(const Sight& sight);
   void time(const Sight& sight);
+  bool came_while_looking(const Sight& sight) const;
 
   std::unique_ptr<Watch> watch_;
   bool over_ = false;  ///< the time limit has passed
+  rpc::Clock::time_point over_since_;
+  int denials_ = 0;   ///< last words that denied it
+  int sightings_ = 0;  ///< and those that showed it, waiting
   bool finished_ = false;
 
  protected:

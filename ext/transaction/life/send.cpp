@@ -12,6 +12,11 @@ constexpr int looks_for_earlier = 3;
 
 constexpr rpc::Milliseconds lease_beat{20};
 
+bool has_left(const std::optional<BookEntry>& entry, const std::string& tx_hash) {
+  return entry && entry->tx_hash == tx_hash &&
+         (entry->stage == BookStage::sent || entry->stage == BookStage::taken || entry->stage == BookStage::mined);
+}
+
 }  // namespace
 
 SendLife::SendLife(const Surroundings& surroundings, const Fleets::Place& place, ReadTransaction read, Record record,
@@ -34,8 +39,9 @@ void SendLife::start() {
 void SendLife::hear_search(const SearchResult& result) {
   const auto sent = surroundings_.broadcasts.find(*record_.tx_hash);
   if (sent && !sent->is_of(record_.provider_id, prepared_)) {
-    return fail(
+    record_.fail(
         {rpc::ErrorClass::nonce, "", "these very bytes were sent for another row, through " + sent->provider_id, {}});
+    return finish(State::rejected);  // and their number is that row's
   }
   if (result.tx_hash) return finish(State::pending);  // a process that was killed has sent it
   head_ = result.head;
@@ -71,21 +77,23 @@ void SendLife::hear_counts(const std::vector<rpc::Answer>& answers) {
   if (counts.empty()) {
     return postpone({rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}});
   }
-  const AgreedCount agreed = agree(counts, nonce());
-  record_.overlap = static_cast<std::int64_t>(nonce() - std::min(nonce(), agreed.latest));
-  claim(agreed.pending);
+  claim(counts);
 }
 
 /// Its number is its own unless the book has given it to other bytes meanwhile.
-void SendLife::claim(std::uint64_t pending) try {
+void SendLife::claim(const std::vector<AccountCount>& counts) try {
   auto lease = surroundings_.book.try_lease(read_.transaction.chain_id, read_.account);
   if (!lease) {
     if (is_late()) return postpone({rpc::ErrorClass::nonce, "", "another is using the numbers of the account", {}});
-    return conversation_.after(lease_beat, [this, pending] { claim(pending); });
+    return conversation_.after(lease_beat, [this, counts] { claim(counts); });
   }
+  const std::uint64_t left = sent_up_to(lease->from(fleet_->genesis(), 0));
+  const auto agreed = count_.hear(agree(counts, left, fleet_->all_asked().size() > 1));
+  if (!agreed) return conversation_.after(surroundings_.plan.beat(), [this] { count_earlier(); });
+  record_.overlap = static_cast<std::int64_t>(nonce() - std::min(nonce(), agreed->latest));
   const auto given = lease->find(fleet_->genesis(), nonce());
   const bool is_another = given && given->tx_hash != *record_.tx_hash && given->stage != BookStage::free;
-  const auto gap = first_gap(*lease, pending);
+  const auto gap = first_gap(*lease, agreed->pending);
   if (!is_another && !gap) return send(std::move(lease));
   lease.reset();
   if (!is_another) return wait_for(*gap);
@@ -124,6 +132,7 @@ void SendLife::wait_for(const Gap& gap) {
 
 void SendLife::send(std::optional<NonceLease> lease) {
   BookEntry entry = lease->find(fleet_->genesis(), nonce()).value_or(BookEntry{});
+  left_before_ = has_left(entry, *record_.tx_hash);
   entry.nonce = nonce();
   entry.provider = record_.provider_id;
   entry.genesis = fleet_->genesis();
@@ -162,10 +171,10 @@ void SendLife::delivered(const DeliveryOutcome& outcome) {
 }
 
 /// It has not left and may be sent again, unless its time is over. It keeps nobody waiting: whoever needs its number
-/// may have it, and then it is not sent any more.
+/// may have it, and then it is not sent any more. That is not so where an earlier run has sent it.
 void SendLife::postpone(const rpc::Failure& failure) {
   if (expires_ != 0 && conversation_.unix_now() >= expires_) return fail(failure);
-  note(BookStage::free);
+  if (!has_left_before()) note(BookStage::free);
   record_.timestamp = prepared_.value_or(record_.timestamp);
   record_.fail(failure);
   record_.submit_head.reset();
@@ -173,9 +182,26 @@ void SendLife::postpone(const rpc::Failure& failure) {
 }
 
 void SendLife::fail(const rpc::Failure& failure) {
+  if (has_left_before()) return leave_pending(failure);
   note(BookStage::free);
   record_.fail(failure);
   finish(State::rejected);
+}
+
+bool SendLife::has_left_before() const try {
+  if (delivery_) return left_before_;
+  const auto lease = surroundings_.book.try_lease(read_.transaction.chain_id, read_.account);
+  return lease && has_left(lease->find(claim_->entry().genesis, nonce()), *record_.tx_hash);
+} catch (const BookError&) {
+  return false;
+}
+
+/// What an earlier run has sent may be anywhere, whatever hinders this one: it keeps its number, and tx_wait will tell.
+void SendLife::leave_pending(const rpc::Failure& failure) {
+  record_.timestamp = prepared_.value_or(record_.timestamp);
+  record_.fail(failure);
+  record_.submit_head.reset();
+  finish(State::pending);
 }
 
 bool SendLife::is_late() const {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "transaction/life/life.hpp"
+#include "transaction/nonce/counts.hpp"
 #include "transaction/reference.hpp"
 
 namespace rpcroute::transaction {
@@ -29,20 +30,24 @@ class SendLife final : public Life {
   void hear_search(const SearchResult& result);
   void count_earlier();
   void hear_counts(const std::vector<rpc::Answer>& answers);
-  void claim(std::uint64_t pending);
+  void claim(const std::vector<AccountCount>& counts);
   std::optional<Gap> first_gap(const NonceLease& lease, std::uint64_t pending) const;
   void wait_for(const Gap& gap);
   void send(std::optional<NonceLease> lease);
   void delivered(const DeliveryOutcome& outcome) override;
   void postpone(const rpc::Failure& failure);
   void fail(const rpc::Failure& failure);
+  bool has_left_before() const;
+  void leave_pending(const rpc::Failure& failure);
   bool is_late() const;
 
   ReadTransaction read_;
   double expires_;  ///< Unix seconds; 0: never
   rpc::Clock::time_point started_;
   std::optional<std::uint64_t> head_;
+  CarefulCount count_;
   int looks_ = 0;
+  bool left_before_ = false;  ///< an earlier run has sent it, as the book said when this one did
 };
 
 }  // namespace rpcroute::transaction

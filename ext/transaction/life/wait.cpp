@@ -25,6 +25,7 @@ void WaitLife::start() {
   if (fleet_ == nullptr) {
     return leave({rpc::ErrorClass::config, "", "there is no provider " + record_.provider_id, {}});
   }
+  if (broadcast_ && own_) looking_head_.emplace(conversation_, *fleet_, *own_, surroundings_.plan.call_timeout);
   // One that is overdue is looked for all the same, twice.
   watch(std::max(deadline(), conversation_.now() + 2 * surroundings_.plan.beat()));
 }

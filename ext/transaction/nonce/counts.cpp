@@ -5,16 +5,18 @@
 namespace rpcroute::transaction {
 namespace {
 
+constexpr int looks_that_count = 3;
+
 struct Agreed {
   std::uint64_t count = 0;
   bool doubtful = false;
 };
 
-/// The second highest claim, unless the book or nobody else's silence bears out more.
-Agreed agree_on(std::vector<std::uint64_t> claims, std::uint64_t given, bool alone) {
+/// The second highest claim, unless the book bears out more, or one alone counts.
+Agreed agree_on(std::vector<std::uint64_t> claims, std::uint64_t given, bool alone, bool others) {
   if (claims.empty()) return {};
   std::sort(claims.rbegin(), claims.rend());
-  if (alone) return {claims.front(), false};
+  if (alone) return {claims.front(), others && claims.front() > given};
   const std::uint64_t second = claims.size() > 1 ? claims[1] : 0;
   const std::uint64_t borne_out = std::max(second, std::min(claims.front(), given));
   return {borne_out, claims.front() > borne_out};
@@ -22,7 +24,7 @@ Agreed agree_on(std::vector<std::uint64_t> claims, std::uint64_t given, bool alo
 
 }  // namespace
 
-AgreedCount agree(const std::vector<AccountCount>& counts, std::uint64_t given) {
+AgreedCount agree(const std::vector<AccountCount>& counts, std::uint64_t given, bool others) {
   std::vector<std::uint64_t> latest;
   std::vector<std::uint64_t> pending;
   for (const AccountCount& count : counts) {
@@ -30,9 +32,30 @@ AgreedCount agree(const std::vector<AccountCount>& counts, std::uint64_t given) 
     if (count.latest || count.pending) pending.push_back(std::max(count.latest.value_or(0), count.pending.value_or(0)));
   }
   const bool alone = pending.size() == 1;
-  const Agreed mined = agree_on(latest, given, alone);
-  const Agreed all = agree_on(pending, given, alone);
+  const Agreed mined = agree_on(latest, given, alone, others);
+  const Agreed all = agree_on(pending, given, alone, others);
   return {mined.count, std::max(mined.count, all.count), all.doubtful};
+}
+
+std::optional<AgreedCount> CarefulCount::hear(const AgreedCount& agreed) {
+  if (!agreed.doubtful) {
+    *this = {};
+    return agreed;
+  }
+  if (!lowest_ || agreed.pending < lowest_->pending) lowest_ = agreed;
+  return ++looks_ < looks_that_count ? std::nullopt : lowest_;
+}
+
+std::uint64_t sent_up_to(const std::vector<BookEntry>& entries) {
+  std::uint64_t number = entries.empty() ? 0 : entries.front().nonce;
+  for (const BookEntry& entry : entries) {
+    if (entry.nonce < number) continue;  // of a chain whose first block is unknown there may be several
+    const bool has_left = entry.stage == BookStage::sent || entry.stage == BookStage::taken ||
+                          entry.stage == BookStage::mined;
+    if (entry.nonce > number || !has_left) break;
+    ++number;
+  }
+  return number;
 }
 
 }  // namespace rpcroute::transaction

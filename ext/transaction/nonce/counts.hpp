@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "transaction/nonce/book.hpp"
+
 namespace rpcroute::transaction {
 
 /// One provider's answers to eth_getTransactionCount.
@@ -16,12 +18,29 @@ struct AccountCount {
 struct AgreedCount {
   std::uint64_t latest = 0;   ///< mined
   std::uint64_t pending = 0;  ///< and in the pools; not below `latest`
-  bool doubtful = false;      ///< one provider alone claims more than that
+  bool doubtful = false;      ///< one provider alone claims more than others do, or than the book has given
 };
 
-/// The highest counts that are borne out: by another provider that counts as many, or by the book, which has given all
-/// numbers below `given`. Where only one provider counts, its word counts. A lower claim costs a refusal by the pool, a
+/// The highest counts that are borne out: by another provider that counts as many, or by the book, whose bytes have
+/// left under all numbers below `given`. Where only one provider counts, its word counts, doubtful though it be while
+/// `others` are silent. A lower claim costs a refusal by the pool, a
 /// higher one that is wrong leaves a gap in which the transaction waits for ever.
-AgreedCount agree(const std::vector<AccountCount>& counts, std::uint64_t given);
+AgreedCount agree(const std::vector<AccountCount>& counts, std::uint64_t given, bool others);
+
+/// Takes a doubtful count again before it is believed. Of several doubtful ones in a row the lowest is: one that is too
+/// low costs a refusal, one that is too high a gap.
+class CarefulCount {
+ public:
+  /// The count to go by; nullopt: it is to be taken again, a beat later.
+  std::optional<AgreedCount> hear(const AgreedCount& agreed);
+
+ private:
+  int looks_ = 0;
+  std::optional<AgreedCount> lowest_;
+};
+
+/// The number up to which the book's bytes have left without a gap, from its first entry on. What was only prepared,
+/// and what lies behind a gap because a count was once believed that was wrong, bears nothing out.
+std::uint64_t sent_up_to(const std::vector<BookEntry>& entries);
 
 }  // namespace rpcroute::transaction

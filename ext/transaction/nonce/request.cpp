@@ -13,7 +13,6 @@ constexpr double idle_sec = 60;
 constexpr double forgotten_sec = 3600;
 constexpr std::uint64_t blocks_that_count = 3;
 constexpr int denials_that_count = 3;
-constexpr int looks_that_count = 3;
 constexpr std::size_t most_looked_up = 16;
 constexpr std::size_t forgotten_at_once = 64;
 constexpr rpc::Milliseconds lease_beat{20};
@@ -147,13 +146,10 @@ void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<
   state_.head = heads.of_all();
   state_.head_of_others = heads.of_others();
   entries_ = lease_->from(fleet_.genesis(), 0);
-  const auto last = std::find_if(entries_.rbegin(), entries_.rend(),
-                                 [](const BookEntry& entry) { return entry.stage != BookStage::free; });
-  const AgreedCount agreed = agree(counts, last == entries_.rend() ? 0 : last->nonce + 1);
-  if (agreed.doubtful && ++looks_ < looks_that_count)
-    return later(wish_.beat, "providers disagree on its transactions");
-  state_.latest = agreed.latest;
-  state_.pending = agreed.pending;
+  const auto agreed = count_.hear(agree(counts, sent_up_to(entries_), fleet_.all_asked().size() > 1));
+  if (!agreed) return later(wish_.beat, "providers disagree on its transactions");
+  state_.latest = agreed->latest;
+  state_.pending = agreed->pending;
   weigh();
 }
 

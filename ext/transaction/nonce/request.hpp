@@ -110,7 +110,7 @@ class NonceRequest {
   std::vector<BookEntry> entries_;              ///< of this chain, from the lowest that matters on
   std::map<std::uint64_t, Evidence> evidence_;  ///< by number
   std::map<std::uint64_t, rpc::Clock::time_point> doubtful_since_;
-  int looks_ = 0;  ///< at counts that one provider alone claims
+  CarefulCount count_;
 };
 
 }  // namespace rpcroute::transaction
