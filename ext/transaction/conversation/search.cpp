@@ -20,9 +20,11 @@ void conclude(SearchResult& result, const Fleet& fleet, const std::vector<Word>&
               std::optional<std::size_t> own) {
   bool another_answers = false;
   bool another_denies = false;
+  result.own_is_silent = own && std::find(whom.begin(), whom.end(), *own) != whom.end();
   for (const Word& word : words) {
     result.denials += word.denies ? 1 : 0;
     const bool is_own = word.by == own;
+    result.own_is_silent = result.own_is_silent && !is_own;
     result.own_denies = result.own_denies || (is_own && word.denies);
     another_answers = another_answers || !is_own;
     another_denies = another_denies || (!is_own && word.denies);

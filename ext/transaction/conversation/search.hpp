@@ -23,6 +23,7 @@ struct SearchResult {
   std::vector<BlockId> blocks;         ///< in which somebody shows it
   std::size_t denials = 0;             ///< providers that answered that they do not know it
   bool own_denies = false;             ///< the drawn provider is among them
+  bool own_is_silent = false;          ///< it was asked, and did not answer
   bool others_agree = true;            ///< another denies it too, where another answered
   std::optional<std::uint64_t> head;   ///< corroborated, as all but the drawn provider see it unless it is alone
 

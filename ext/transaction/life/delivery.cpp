@@ -11,6 +11,7 @@ namespace {
 constexpr rpc::Milliseconds send_timeout{10'000};
 
 constexpr int denials_that_count = 2;
+constexpr int silences_that_count = 3;
 constexpr int blocks_that_count = 2;
 constexpr int quick_rounds = 4;
 
@@ -93,6 +94,7 @@ void Delivery::weigh(const SearchResult& result) {
   }
   ++rounds_;
   if (result.denied()) ++denials_;
+  if (result.own_is_silent) ++silences_;
   if (!first_head_) first_head_ = result.head;
   if (result.head) last_head_ = std::max(last_head_.value_or(0), *result.head);
   if (is_refuted()) {
@@ -103,19 +105,21 @@ void Delivery::weigh(const SearchResult& result) {
 }
 
 bool Delivery::is_refuted() const {
+  const bool grown = first_head_ && last_head_ && *last_head_ >= *first_head_ + blocks_that_count;
+  const bool doubted_long = grown || conversation_.now() - answered_ >= blocks_that_count * fleet_.block_time();
+  const bool is_silent = silences_ >= silences_that_count && doubted_long;
   switch (acceptance_) {
     case Acceptance::accepted:
     case Acceptance::unclear:
       return false;
-    case Acceptance::refused:
     case Acceptance::unsent:
       return true;
+    case Acceptance::refused:
+      return denials_ > 0 || is_silent;
     case Acceptance::doubted:
-      break;
+      return is_silent || (denials_ >= denials_that_count && doubted_long);
   }
-  const bool grown = first_head_ && last_head_ && *last_head_ >= *first_head_ + blocks_that_count;
-  const bool late = conversation_.now() - answered_ >= blocks_that_count * fleet_.block_time();
-  return denials_ >= denials_that_count && (grown || late);
+  return false;
 }
 
 void Delivery::confirm() {

@@ -89,6 +89,7 @@ class Delivery {
   bool ended_ = false;
   int rounds_ = 0;
   int denials_ = 0;
+  int silences_ = 0;
   std::optional<std::uint64_t> first_head_;
   std::optional<std::uint64_t> last_head_;
 };
