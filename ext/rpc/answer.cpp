@@ -73,6 +73,7 @@ Answer read_answer(HttpReply reply, const Asked& asked) {
   answer.started = reply.started;
   answer.finished = reply.finished;
   answer.http_status = reply.status;
+  answer.request_left = reply.request_left;
   answer.response_bytes = reply.response_bytes;
   if (reply.failure) {
     answer.failure = std::move(reply.failure);

@@ -33,6 +33,7 @@ struct HttpReply {
   std::string body;                 ///< decompressed
   std::int64_t response_bytes = 0;  ///< decompressed, counted also when the answer is incomplete
   std::string retry_after;          ///< the header's value, or empty
+  bool request_left = false;        ///< sending began on a connection that stood, TLS included
   double timestamp = 0;             ///< Unix seconds at `finished`
   Clock::time_point started;        ///< just before the request left; when it never left, the start of set-up
   Clock::time_point finished;       ///< when the answer or the failure was complete

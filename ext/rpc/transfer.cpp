@@ -229,6 +229,7 @@ HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
   const auto age = std::chrono::duration<double>(Clock::now() - finished).count();
   reply_.timestamp = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - age;
   reply_.finished = finished;
+  reply_.request_left = request_left_;
   read_status();
   long connections = 0;
   long os_error = 0;
