@@ -30,7 +30,7 @@ Failure failure_of(const RpcError& error, const HttpReply& reply, const Asked& a
 
 Failure failure_of(const NotJsonRpc& answer, const HttpReply& reply, const Asked& asked) {
   const std::string_view words = words_of(reply.body);
-  const Verdict verdict = classify_status({asked.chain, asked.method, reply.status, std::nullopt, lower(words)});
+  const Verdict verdict = classify_status({asked.chain, asked.method, reply.status, std::nullopt, words});
   std::string message = "HTTP " + std::to_string(reply.status.value_or(0));
   if (verdict.error_class == ErrorClass::malformed) {
     message = answer.problem;

@@ -375,7 +375,9 @@ TEST_CASE("A request that was sent on a kept connection which had died has left"
 TEST_CASE("A request that had no connection to leave on has not left") {
   RpcClient client;
   const SilentListener silent(16);
-  SECTION("a row that cannot be asked") { CHECK_FALSE(ask(client, call("ftp://127.0.0.1/")).request_left); }
+  SECTION("a row that cannot be asked") {
+    CHECK_FALSE(ask(client, call("ftp://127.0.0.1/")).request_left);
+  }
   SECTION("an unknown host") {
     const Answer answer = ask(client, call("http://nowhere.invalid/"));
     CHECK(error_class(answer) == "dns");
