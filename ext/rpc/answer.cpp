@@ -33,7 +33,7 @@ Failure failure_of(const NotJsonRpc& answer, const HttpReply& reply, const Asked
   const Verdict verdict = classify_status({asked.chain, asked.method, reply.status, std::nullopt, words});
   std::string message = "HTTP " + std::to_string(reply.status.value_or(0));
   if (verdict.error_class == ErrorClass::malformed) {
-    message = answer.problem;
+    message = reply.body_is_intact ? answer.problem : "the answer is not encoded as it says";
   } else if (!words.empty()) {
     message += ": " + std::string(words);
   }
