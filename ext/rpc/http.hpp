@@ -31,8 +31,10 @@ struct HttpReply {
   std::optional<Failure> failure;   ///< dns, connect, tls, timeout, malformed or too_large; no part of the URL in it
   std::optional<long> status;       ///< known as soon as the header arrived
   std::string body;                 ///< decompressed
+  bool body_is_intact = true;       ///< it was compressed as its header says
   std::int64_t response_bytes = 0;  ///< decompressed, counted also when the answer is incomplete
   std::string retry_after;          ///< the header's value, or empty
+  bool request_left = false;        ///< sending began on a connection that stood, TLS included
   double timestamp = 0;             ///< Unix seconds at `finished`
   Clock::time_point started;        ///< just before the request left; when it never left, the start of set-up
   Clock::time_point finished;       ///< when the answer or the failure was complete

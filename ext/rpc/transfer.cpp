@@ -45,6 +45,7 @@ Failure failure_of(CURLcode code, long os_error) {
     case CURLE_WEIRD_SERVER_REPLY:
       return {ErrorClass::malformed, "", "the answer is not HTTP", {}};
     case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_WRITE_ERROR:  // of a transfer coding: what we ourselves refuse has a reason of its own
       return {ErrorClass::malformed, "", "the answer is not encoded as it says", {}};
     case CURLE_PEER_FAILED_VERIFICATION:
       return {ErrorClass::tls, "", "the certificate is not trusted, or not for this host", {}};
@@ -87,10 +88,19 @@ bool names_header(const std::vector<std::string>& lines, std::string_view line) 
   });
 }
 
+/// The value of a header line whose name, in lower case and with its colon, is `name`.
+std::optional<std::string_view> header_value(std::string_view line, std::string_view name) {
+  if (line.size() < name.size() || lower(line.substr(0, name.size())) != name) return std::nullopt;
+  return trimmed(line.substr(name.size()));
+}
+
 }  // namespace
 
 Transfer::Transfer(std::uint64_t ticket, HttpRequest request)
-    : ticket_(ticket), request_(std::move(request)), host_is_numeric_(is_numeric_host(request_.url)) {}
+    : ticket_(ticket),
+      request_(std::move(request)),
+      decoder_(request_.max_response_bytes),
+      host_is_numeric_(is_numeric_host(request_.url)) {}
 
 std::size_t Transfer::descriptors_to_come() const {
   const std::size_t wanted = host_is_numeric_ ? 1 : 4;
@@ -114,7 +124,8 @@ void Transfer::start(CurlEasy easy, Sockets& sockets) {
 void Transfer::set_request_options() {
   CURL* easy = easy_.get();
   // geth refuses libcurl's default form type with 415.
-  for (const char* line : {"Content-Type: application/json", "Accept: application/json", "Expect:"}) {
+  for (const char* line :
+       {"Content-Type: application/json", "Accept: application/json", "Expect:", "Accept-Encoding: gzip, deflate"}) {
     if (!names_header(request_.headers, line)) append(header_list_, line);
   }
   for (const std::string& line : request_.headers) append(header_list_, line);
@@ -140,8 +151,8 @@ void Transfer::set_policy_options() {
   set(easy, CURLOPT_PROXY, "");  // not even the one that http_proxy names
   set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   set(easy, CURLOPT_NOSIGNAL, 1L);
-  set(easy, CURLOPT_QUICK_EXIT, 1L);  // never wait for a resolver thread that hangs
-  set(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+  set(easy, CURLOPT_QUICK_EXIT, 1L);             // never wait for a resolver thread that hangs
+  set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);  // the Decoder's work
   set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   set(easy, CURLOPT_HTTP_VERSION,
       static_cast<long>(request_.never_resend ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
@@ -157,19 +168,12 @@ void Transfer::set_policy_options() {
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   const std::size_t bytes = size * count;
-  transfer.reply_.response_bytes += static_cast<std::int64_t>(bytes);
-  // Counted here because CURLOPT_MAXFILESIZE counts bytes on the wire, before decompression.
-  if (transfer.reply_.body.size() + bytes > transfer.request_.max_response_bytes) {
-    transfer.excess_ = Excess::body;
-    return 0;
-  }
   try {
-    transfer.reply_.body.append(data, bytes);
+    if (transfer.decoder_.decode({data, bytes}, transfer.reply_.body)) return bytes;
   } catch (const std::bad_alloc&) {
-    transfer.excess_ = Excess::body;
-    return 0;
   }
-  return bytes;
+  transfer.excess_ = Excess::body;
+  return 0;
 }
 
 std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -180,11 +184,10 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
     transfer.excess_ = Excess::header;
     return 0;
   }
-  constexpr std::string_view wanted = "retry-after:";
   const std::string_view line(data, bytes);
-  if (line.size() > wanted.size() && lower(line.substr(0, wanted.size())) == wanted) {
-    transfer.reply_.retry_after = trimmed(line.substr(wanted.size()));
-  }
+  if (line.starts_with("HTTP/")) transfer.decoder_.begin_header();
+  if (const auto value = header_value(line, "retry-after:")) transfer.reply_.retry_after = *value;
+  if (const auto value = header_value(line, "content-encoding:")) transfer.decoder_.add_codings(*value);
   return bytes;
 }
 
@@ -229,6 +232,9 @@ HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
   const auto age = std::chrono::duration<double>(Clock::now() - finished).count();
   reply_.timestamp = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - age;
   reply_.finished = finished;
+  reply_.request_left = request_left_;
+  reply_.response_bytes = static_cast<std::int64_t>(decoder_.decoded());
+  reply_.body_is_intact = decoder_.is_intact();
   read_status();
   long connections = 0;
   long os_error = 0;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "rpc/decoder.hpp"
 #include "rpc/http.hpp"
 
 namespace rpcroute::rpc {
@@ -78,6 +79,7 @@ class Transfer {
   CurlEasy easy_;
   CurlList header_list_;
   HttpReply reply_;
+  Decoder decoder_;
   bool host_is_numeric_ = false;
   Sockets* sockets_ = nullptr;
   std::size_t opened_ = 0;
