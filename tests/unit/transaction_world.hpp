@@ -111,6 +111,7 @@ class World final : public Wire {
   std::map<std::string, Node> nodes;
   std::vector<MinedBlock> blocks{{block_hash(0, 0), {}}};
   std::vector<Transfer> pool;
+  bool shows_blocks = true;              ///< eth_getTransactionByHash tells the block
   std::function<void(World&)> on_block;  ///< runs after each new block
   int forks = 0;
 
@@ -355,7 +356,12 @@ class World final : public Wire {
     }
     for (std::uint64_t i = 0; i <= head_of(node); ++i) {
       for (const Transfer& transfer : blocks[i].transfers) {
-        if (transfer.hash == hash) return result(transfer_json(transfer));
+        if (transfer.hash != hash) continue;
+        std::string json = transfer_json(transfer);
+        json.pop_back();
+        if (!shows_blocks) return result(json + "}");
+        return result(json + R"(,"blockHash":")" + blocks[i].hash + R"(","blockNumber":")" + chain::quantity(i) +
+                      "\"}");
       }
     }
     return result("null");

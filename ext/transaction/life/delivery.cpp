@@ -81,7 +81,7 @@ void Delivery::search() {
   if (outcome_.tx_hash.empty()) {
     search_by_nonce(conversation_, fleet_, *node_transaction_, own_, call_timeout_, then);
   } else {
-    search_by_hash(conversation_, fleet_, outcome_.tx_hash, own_, call_timeout_, then);
+    search_by_hash(conversation_, fleet_, outcome_.tx_hash, own_, call_timeout_, Urgency::usual, then);
   }
 }
 

@@ -70,7 +70,7 @@ void Life::give_up() {
   if (finished_) return;
   if (delivery_) delivery_->give_up();
   // The last word before it is given up, and before its number is given to another.
-  search_by_hash(conversation_, *fleet_, *record_.tx_hash, own_, surroundings_.plan.call_timeout,
+  search_by_hash(conversation_, *fleet_, *record_.tx_hash, own_, surroundings_.plan.call_timeout, Urgency::last_word,
                  [this](const SearchResult& result) { hear_last_word(result); });
 }
 
@@ -80,7 +80,7 @@ void Life::hear_last_word(const SearchResult& result) {
   if (result.blocks.empty()) return conclude(result);
   // Nodes have shown the block of a transaction and never its receipt.
   const BlockId block = result.blocks.front();
-  search_block(conversation_, *fleet_, block, surroundings_.plan.call_timeout,
+  search_block(conversation_, *fleet_, block, surroundings_.plan.call_timeout, Urgency::last_word,
                [this, result, block](const BlockResult& found) {
                  look();
                  if (finished_) return;

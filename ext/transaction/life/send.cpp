@@ -27,7 +27,7 @@ SendLife::SendLife(const Surroundings& surroundings, const Fleets::Place& place,
 void SendLife::start() {
   started_ = conversation_.now();
   if (!own_) return postpone({rpc::ErrorClass::config, "", "there is no provider " + record_.provider_id, {}});
-  search_by_hash(conversation_, *fleet_, *record_.tx_hash, own_, surroundings_.plan.call_timeout,
+  search_by_hash(conversation_, *fleet_, *record_.tx_hash, own_, surroundings_.plan.call_timeout, Urgency::usual,
                  [this](const SearchResult& result) { hear_search(result); });
 }
 
