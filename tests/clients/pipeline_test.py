@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -626,8 +627,7 @@ class Polling(Pipeline):
                          [(cycle, *row) for cycle in (1, 2) for row in (
                              ("a", 1, 100, 0, None), ("b", 1, 103, 0, None), ("broken", 0, None, 0, "config"),
                              ("dead", 0, None, 0, "connect"))])
-        self.assertEqual(self.rows("SELECT name FROM temp.sqlite_schema WHERE type = 'table' "
-                                   "AND name NOT LIKE 'schema_guard%'"), [])
+        self.assertEqual(self.rows("SELECT name FROM temp.sqlite_schema"), [])
 
     def test_another_writer_is_not_blocked_while_a_provider_stalls(self):
         self.setting("timeout_ms", 20000)
@@ -810,10 +810,17 @@ class Refusals(Pipeline):
             self.assertEqual(database.execute("SELECT count(*) FROM sqlite_schema").fetchone(), (0,))
             database.close()
 
-    def test_another_version_is_refused(self):
-        self.setting("schema_version", 99)
-        for name in ("collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored"):
-            self.refused(name, "schema_version 1")
+    def test_another_version_is_refused_by_what_to_do_about_it(self):
+        for version, said in ((1, "schema_version 1: run sql/migrate_1_to_2.sql first"), (99, "newer rpcroute"),
+                              (None, "schema_version")):
+            self.setting("schema_version", version)
+            for name in ("collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored"):
+                self.refused(name, said)
+
+    def test_the_guard_has_the_same_words_in_every_script(self):
+        words = {tuple(line for line in script(name).splitlines() if re.match(r"    (WHEN 'none'|WHEN 1|ELSE) ", line))
+                 for name in ("collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")}
+        self.assertEqual([len(lines) for lines in words], [3])
 
     def test_each_script_names_the_one_that_must_run_before(self):
         self.refused("collect", "rpc_providers has no enabled row.*examples/providers.sql")
@@ -856,7 +863,7 @@ class Refusals(Pipeline):
 
 
 class Shell(Pipeline):
-    SCRIPTS = ("schema", "collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")
+    SCRIPTS = ("schema", "migrate_1_to_2", "collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")
 
     def test_scripts_are_plain_sql_that_waits_for_other_writers(self):
         for name in self.SCRIPTS:
