@@ -7,7 +7,9 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
 
+#include "rpc/descriptors.hpp"
 #include "rpc/template.hpp"
 #include "rpc/text.hpp"
 
@@ -187,6 +189,9 @@ std::variant<Endpoint, Failure> resolve_endpoint(const Provider& provider, Trans
     resolve_url(http ? provider.url : provider.ws_url, transport, environment, endpoint);
   } catch (const ConfigError& error) {
     return config((http ? "url: " : "ws_url: ") + error.message);
+  } catch (const std::runtime_error&) {  // libcurl, which is opened when it is first needed, could not be
+    if (!descriptor_is_free()) return descriptor_shortage();
+    throw;
   }
   try {
     resolve_headers(provider.headers, environment, endpoint);

@@ -426,9 +426,15 @@ class HttpClient::Engine final : private Sockets {
 HttpClient::HttpClient() = default;
 HttpClient::~HttpClient() = default;
 
+/// The one in use, opened when it is first needed.
 HttpClient::Engine& HttpClient::engine() {
-  if (!engine_ || engine_->inherited()) engine_ = std::make_unique<Engine>();
+  if (!own_engine()) engine_ = std::make_unique<Engine>();
   return *engine_;
+}
+
+/// Nothing before the first request, and in a forked child before its own first one.
+HttpClient::Engine* HttpClient::own_engine() const {
+  return engine_ && !engine_->inherited() ? engine_.get() : nullptr;
 }
 
 HttpClient::Ticket HttpClient::submit(HttpRequest request) {
@@ -437,35 +443,40 @@ HttpClient::Ticket HttpClient::submit(HttpRequest request) {
 }
 
 void HttpClient::wait(const std::function<bool()>& enough, Clock::time_point until, const Interrupt& interrupt) {
-  engine().wait(enough, until, interrupt);
+  if (Engine* const own = own_engine()) own->wait(enough, until, interrupt);
 }
 
 bool HttpClient::pending(Ticket ticket) const {
-  return engine_ && engine_->pending(ticket);
+  const Engine* const own = own_engine();
+  return own != nullptr && own->pending(ticket);
 }
 
 bool HttpClient::any_finished() const {
-  return engine_ && engine_->any_finished();
+  const Engine* const own = own_engine();
+  return own != nullptr && own->any_finished();
 }
 
 std::optional<std::pair<HttpClient::Ticket, HttpReply>> HttpClient::take() {
-  return engine().take();
+  Engine* const own = own_engine();
+  return own != nullptr ? own->take() : std::nullopt;
 }
 
 std::optional<HttpReply> HttpClient::take(Ticket ticket) {
-  return engine().take(ticket);
+  Engine* const own = own_engine();
+  return own != nullptr ? own->take(ticket) : std::nullopt;
 }
 
 void HttpClient::cancel(Ticket ticket) {
-  engine().cancel(ticket);
+  if (Engine* const own = own_engine()) own->cancel(ticket);
 }
 
 void HttpClient::cancel_all() {
-  engine().cancel_all();
+  if (Engine* const own = own_engine()) own->cancel_all();
 }
 
 std::size_t HttpClient::outstanding() const {
-  return engine_ && !engine_->inherited() ? engine_->outstanding() : 0;
+  const Engine* const own = own_engine();
+  return own != nullptr ? own->outstanding() : 0;
 }
 
 }  // namespace rpcroute::rpc

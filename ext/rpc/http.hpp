@@ -91,6 +91,7 @@ class HttpClient {
   Ticket last_ticket_ = 0;
 
   Engine& engine();
+  Engine* own_engine() const;
 };
 
 }  // namespace rpcroute::rpc

@@ -230,6 +230,8 @@ curl_socket_t Transfer::on_open(void* self, curlsocktype, curl_sockaddr* address
   ++transfer.opened_;
   const curl_socket_t socket = transfer.sockets_->open(*address);
   if (socket == CURL_SOCKET_BAD && is_descriptor_shortage(errno)) transfer.lacked_descriptor_ = true;
+  // By the time at which libcurl complains that it could not open the authorities, it has closed the socket.
+  if (transfer.is_secure_ && !descriptor_is_free()) transfer.took_last_descriptor_ = true;
   return socket;
 }
 
@@ -273,7 +275,7 @@ bool Transfer::is_line_too_long(CURLcode code) const {
 
 bool Transfer::lacked_descriptor(CURLcode code) const {
   if (request_left_ || code == CURLE_OK) return false;
-  return lacked_descriptor_ || (code == CURLE_SSL_CACERT_BADFILE && !descriptor_is_free());
+  return lacked_descriptor_ || (code == CURLE_SSL_CACERT_BADFILE && took_last_descriptor_);
 }
 
 void Transfer::conclude(Clock::time_point at) {

@@ -116,6 +116,7 @@ class Transfer {
   Clock::duration look_up_time_{0};
   CurlList addresses_;
   bool lacked_descriptor_ = false;
+  bool took_last_descriptor_ = false;
   Sockets* sockets_ = nullptr;
   std::size_t opened_ = 0;
   Clock::time_point begun_;

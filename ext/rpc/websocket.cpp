@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <condition_variable>
@@ -61,7 +62,9 @@ class HeadWatch::Impl {
   /// Nothing when no descriptor is free for it to wait on.
   static std::shared_ptr<asio::io_context> new_context() {
     try {
-      return std::make_shared<asio::io_context>(1);
+      auto io = std::make_shared<asio::io_context>(1);
+      static_cast<void>(asio::ip::tcp::socket(*io));  // Asio opens its descriptors with the first socket's owner
+      return io;
     } catch (const boost::system::system_error& error) {
       if (is_descriptor_shortage(error.code().value())) return nullptr;
       throw;
