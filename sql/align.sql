@@ -75,6 +75,8 @@ SELECT t.tx_id, t.timestamp, t.provider_id, coalesce(t.chain, p.chain, ''), t.re
        t.state = 'timeout', t.propensity,
        CASE WHEN t.state IN ('prepared', 'pending') THEN 'pending'
             WHEN t.state = 'rejected' THEN 'rejected'
+            -- Nobody answered the question for its receipt: that says nothing about how long it took.
+            WHEN t.state = 'timeout' AND (t.error_class = 'unobserved' OR t.duration_sec IS NULL) THEN 'unobserved'
             WHEN t.state = 'reverted' OR t.status = 0 THEN 'failed_tx'
             WHEN t.overlap > 0 THEN 'overlapping'
             WHEN t.duration_sec IS NULL THEN 'duration_missing' END
@@ -243,8 +245,9 @@ SELECT f.tx_id, f.provider_id, f.latency_ms, f.block_lag, f.rolling_latency_5, f
 DROP TABLE IF EXISTS main.alignment_report;
 CREATE TABLE main.alignment_report (reason TEXT NOT NULL PRIMARY KEY, n INTEGER NOT NULL);
 WITH reasons (reason) AS (
-  VALUES ('pending'), ('rejected'), ('failed_tx'), ('overlapping'), ('duration_missing'), ('no_observation_in_window'),
-         ('observation_failed'), ('latency_missing'), ('implausible_height'), ('block_lag_missing'), ('matched'))
+  VALUES ('pending'), ('rejected'), ('unobserved'), ('failed_tx'), ('overlapping'), ('duration_missing'),
+         ('no_observation_in_window'), ('observation_failed'), ('latency_missing'), ('implausible_height'),
+         ('block_lag_missing'), ('matched'))
 INSERT INTO main.alignment_report
 SELECT reason, (SELECT count(*) FROM tx WHERE tx.reason = reasons.reason) FROM reasons;
 

@@ -133,7 +133,8 @@ SELECT model, sha256, content,
        coalesce(metrics -> 'provider_mean_sec',
                 (SELECT json_group_object(provider_id, mean_sec)
                    FROM (SELECT provider_id, avg(duration_sec) AS mean_sec FROM main.tx_outcomes
-                          WHERE duration_sec IS NOT NULL AND overlap = 0 GROUP BY provider_id))) AS means
+                          WHERE duration_sec IS NOT NULL AND overlap = 0 AND error_class IS NOT 'unobserved'
+                          GROUP BY provider_id))) AS means
   FROM main.rpc_models WHERE active = 1;
 DROP TABLE IF EXISTS temp.usual;
 CREATE TEMP TABLE usual (provider_id TEXT PRIMARY KEY, mean_sec REAL) WITHOUT ROWID;

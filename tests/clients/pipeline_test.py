@@ -124,6 +124,9 @@ class Alignment(Pipeline):
         self.transaction("a", 1001.0, None, state="pending", status=None)
         self.transaction("a", None, None, state="prepared", status=None)
         self.transaction("a", 1001.0, None, state="rejected", status=None)
+        self.transaction("a", 1001.0, None, state="timeout", status=None, error_class="unobserved", overlap=1)
+        self.transaction("a", 1001.0, 300.0, state="timeout", status=None, error_class="unobserved")
+        self.transaction("a", 1001.0, None, state="timeout", status=None)
         self.transaction("a", 1001.0, state="reverted", status=0)
         self.transaction("a", 1001.0, status=0)
         self.transaction("a", 1001.0, overlap=1)
@@ -139,11 +142,12 @@ class Alignment(Pipeline):
         late = self.transaction("a", 1900.0)  # exactly tolerance_sec after its observation
         self.run_script("align")
         self.assertEqual(self.rows("SELECT * FROM alignment_report"), [
-            ("pending", 2), ("rejected", 1), ("failed_tx", 2), ("overlapping", 1), ("duration_missing", 1),
-            ("no_observation_in_window", 2), ("observation_failed", 1), ("latency_missing", 1),
+            ("pending", 2), ("rejected", 1), ("unobserved", 3), ("failed_tx", 2), ("overlapping", 1),
+            ("duration_missing", 1), ("no_observation_in_window", 2), ("observation_failed", 1), ("latency_missing", 1),
             ("implausible_height", 1), ("block_lag_missing", 2), ("matched", 2)])
         self.assertEqual(self.value("SELECT sum(n) FROM alignment_report"),
                          self.value("SELECT count(*) FROM tx_outcomes"))
+        self.assertEqual(self.rows("SELECT tx_id FROM training_set ORDER BY tx_id"), [(matched,), (late,)])
         self.assertEqual(self.features(late, "latency_ms, block_lag"), (10.0, 3))
         self.assertEqual(self.features(matched, "block_lag"), (1,))
 
