@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <deque>
+#include <new>
 #include <set>
 #include <stdexcept>
 #include <unordered_map>
@@ -178,10 +180,9 @@ class HttpClient::Engine final : private Sockets {
       std::unique_ptr<Transfer> transfer = std::move(waiting_.front());
       waiting_.pop_front();
       transfer->start(take_handle(), *this);
-      deadlines_.emplace(transfer->deadline(), transfer->ticket());
-      CURL* easy = transfer->easy();
-      active_.emplace(transfer->ticket(), std::move(transfer));
-      curl_multi_add_handle(multi_, easy);
+      Transfer& active = *active_.emplace(transfer->ticket(), std::move(transfer)).first->second;
+      deadlines_.emplace(active.deadline(), active.ticket());
+      curl_multi_add_handle(multi_, active.easy());
     }
   }
 
@@ -220,12 +221,12 @@ class HttpClient::Engine final : private Sockets {
       }
       const auto watched = watched_.find(event.data.fd);
       if (watched == watched_.end() || watched->second.ready) continue;
-      watched->second.ready = true;
       int ready = 0;
       if ((event.events & EPOLLIN) != 0) ready |= CURL_CSELECT_IN;
       if ((event.events & EPOLLOUT) != 0) ready |= CURL_CSELECT_OUT;
       if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) ready |= CURL_CSELECT_ERR;
       ready_.push_back({event.data.fd, ready, last_look_});
+      watched->second.ready = true;
     }
   }
 
@@ -248,6 +249,7 @@ class HttpClient::Engine final : private Sockets {
     if (socket == CURL_SOCKET_TIMEOUT) curl_timer_.reset();
     int running = 0;
     curl_multi_socket_action(multi_, socket, events, &running);
+    if (std::exchange(out_of_memory_, false)) throw std::bad_alloc();
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
@@ -348,8 +350,11 @@ class HttpClient::Engine final : private Sockets {
     deadlines_.erase({transfer.deadline(), ticket});
     CurlEasy handle = transfer.release_handle();
     curl_easy_reset(handle.get());
-    idle_handles_.push_back(std::move(handle));
     active_.erase(ticket);
+    try {
+      idle_handles_.push_back(std::move(handle));
+    } catch (const std::bad_alloc&) {  // another one will be made
+    }
   }
 
   /// In a forked child: closes the copies of the descriptors, which says nothing to the peers, and leaves libcurl's
@@ -375,9 +380,13 @@ class HttpClient::Engine final : private Sockets {
     if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
     if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
     event.data.fd = socket;
-    const auto [watched, added] = engine.watched_.try_emplace(socket, Watched{owner, false});
-    watched->second.owner = owner;
-    epoll_ctl(engine.epoll_, added ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
+    try {
+      const auto [watched, added] = engine.watched_.try_emplace(socket, Watched{owner, false});
+      watched->second.owner = owner;
+      epoll_ctl(engine.epoll_, added ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
+    } catch (const std::bad_alloc&) {
+      engine.out_of_memory_ = true;
+    }
     return 0;
   }
 
@@ -394,7 +403,13 @@ class HttpClient::Engine final : private Sockets {
   curl_socket_t open(const curl_sockaddr& address) noexcept override {
     const int socket = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
     if (socket < 0) return CURL_SOCKET_BAD;
-    open_sockets_.insert(socket);
+    try {
+      open_sockets_.insert(socket);
+    } catch (const std::bad_alloc&) {
+      ::close(socket);
+      errno = ENOMEM;
+      return CURL_SOCKET_BAD;
+    }
     return socket;
   }
 
@@ -408,6 +423,7 @@ class HttpClient::Engine final : private Sockets {
   int epoll_ = -1;
   std::shared_ptr<Mailbox> mailbox_;  // opened with the first look-up
   bool has_mail_ = false;
+  bool out_of_memory_ = false;  // inside a callback, which may not throw through libcurl
   std::optional<Clock::time_point> curl_timer_;
   Clock::time_point last_look_;
   std::deque<std::unique_ptr<Transfer>> waiting_;

@@ -204,9 +204,10 @@ std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, v
   const std::size_t bytes = size * count;
   try {
     if (transfer.decoder_.decode({data, bytes}, transfer.reply_.body)) return bytes;
+    transfer.excess_ = Excess::body;
   } catch (const std::bad_alloc&) {
+    transfer.excess_ = Excess::memory;
   }
-  transfer.excess_ = Excess::body;
   return 0;
 }
 
@@ -218,11 +219,19 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
     transfer.excess_ = Excess::header;
     return 0;
   }
-  const std::string_view line(data, bytes);
-  if (line.starts_with("HTTP/")) transfer.decoder_.begin_header();
-  if (const auto value = header_value(line, "retry-after:")) transfer.reply_.retry_after = *value;
-  if (const auto value = header_value(line, "content-encoding:")) transfer.decoder_.add_codings(*value);
+  try {
+    transfer.read_header({data, bytes});
+  } catch (const std::bad_alloc&) {
+    transfer.excess_ = Excess::memory;
+    return 0;
+  }
   return bytes;
+}
+
+void Transfer::read_header(std::string_view line) {
+  if (line.starts_with("HTTP/")) decoder_.begin_header();
+  if (const auto value = header_value(line, "retry-after:")) reply_.retry_after = *value;
+  if (const auto value = header_value(line, "content-encoding:")) decoder_.add_codings(*value);
 }
 
 curl_socket_t Transfer::on_open(void* self, curlsocktype, curl_sockaddr* address) {
@@ -314,6 +323,8 @@ HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
                       "",
                       "the answer is larger than " + std::to_string(request_.max_response_bytes) + " bytes",
                       {}};
+  } else if (excess_ == Excess::memory) {
+    reply_.failure = {ErrorClass::too_large, "memory", "the answer is larger than the memory that is left", {}};
   } else if (code != CURLE_OK) {
     long os_error = 0;
     curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &os_error);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "rpc/decoder.hpp"
@@ -34,6 +35,7 @@ class Sockets {
   ~Sockets() = default;
 };
 
+/// No exception leaves its callbacks: libcurl's C frames would be left as they stand.
 class Transfer {
  public:
   Transfer(std::uint64_t ticket, HttpRequest request);
@@ -95,6 +97,7 @@ class Transfer {
   void set_request_options();
   void set_policy_options();
   void set_addresses(const std::string& entry);
+  void read_header(std::string_view line);
   void read_status();
   void conclude(Clock::time_point at);
   double setup_ms() const;
@@ -124,7 +127,7 @@ class Transfer {
   bool request_left_ = false;
   Clock::duration setup_queueing_{0};
   std::size_t header_bytes_ = 0;
-  enum class Excess { none, header, body } excess_ = Excess::none;
+  enum class Excess { none, header, body, memory } excess_ = Excess::none;
 };
 
 }  // namespace rpcroute::rpc
