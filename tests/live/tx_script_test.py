@@ -223,6 +223,28 @@ class Script(unittest.TestCase):
                           for row in self.outcomes(database)],
                          [("confirmed", nonce, 0, "receipt") for nonce in range(130)])
 
+    def test_what_nobody_could_be_asked_about_is_unobserved_and_counts_at_worst_case(self):
+        del os.environ["RPCROUTE_KEY"]
+
+        def silence(method, params, answer):
+            if method == "eth_sendTransaction":
+                for provider in self.fleet.urls:
+                    self.fleet.fault(provider, "refuse")
+
+        urls = {name: self.use(between(url, seen=silence)) for name, url in self.fleet.urls.items()}
+        database = self.database(urls, tx_timeout_sec=1, timeout_ms=500, max_spend_gwei_per_day=2 * WORST_GWEI - 1)
+        script(database, "probe_tx")
+        for provider in self.fleet.urls:
+            self.fleet.change(provider, faults=[])
+        row, = self.outcomes(database)
+        self.assertEqual((row["state"], row["error_class"], row["duration_sec"], row["max_cost_gwei"]),
+                         ("timeout", "unobserved", None, WORST_GWEI))
+        script(database, "probe_tx")
+        script(database, "align")
+        self.assertEqual([row["error_class"] for row in self.outcomes(database)], ["unobserved", "spend_limit"])
+        self.assertEqual(rows(database, "SELECT * FROM alignment_report WHERE n > 0"),
+                         [{"reason": "rejected", "n": 1}, {"reason": "unobserved", "n": 1}])
+
     def test_the_node_signs_where_there_is_no_key(self):
         del os.environ["RPCROUTE_KEY"]
         database = self.database(probe_n=2)
