@@ -56,6 +56,10 @@ std::uint64_t worst_case_cost(const Fees& fees) {
   return saturating_multiply(transfer_gas, fees.max_fee);
 }
 
+double cost_in_gwei(std::uint64_t gas_limit, std::uint64_t max_fee) {
+  return static_cast<double>(gas_limit) * (static_cast<double>(max_fee) / static_cast<double>(gwei));
+}
+
 std::uint64_t median_of(std::span<const std::uint64_t> values) {
   std::vector<std::uint64_t> sorted(values.begin(), values.end());
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);

@@ -35,6 +35,9 @@ std::uint64_t wei_of_gwei(double gwei, const char* argument);
 /// The most that one probe transfer can cost, in wei; saturates.
 std::uint64_t worst_case_cost(const Fees& fees);
 
+/// The same of any transaction, in gwei.
+double cost_in_gwei(std::uint64_t gas_limit, std::uint64_t max_fee);
+
 /// The upper median. `values` must not be empty.
 std::uint64_t median_of(std::span<const std::uint64_t> values);
 

@@ -19,13 +19,10 @@ Height none() {
   return {};
 }
 
-/// A quantity, or the integer that a lenient node writes.
 Height quantity_height(const Value& value, std::string_view what) {
-  const std::string subject(what);
-  if (value.IsInt64() && value.GetInt64() >= 0) return {value.GetInt64(), false, {}};
-  if (!value.IsString()) return malformed(subject + " is not a quantity");
-  const auto height = parse_quantity({value.GetString(), value.GetStringLength()});
-  return height ? Height{*height, false, {}} : malformed(subject + " is not a quantity below 2^63");
+  const auto height = parse_quantity(value);
+  if (height) return {*height, false, {}};
+  return malformed(std::string(what) + (value.IsString() ? " is not a quantity below 2^63" : " is not a quantity"));
 }
 
 Height integer_height(const Value& value, std::string_view what) {

@@ -1,8 +1,23 @@
 #include "chain/quantity.hpp"
 
+#include <rapidjson/document.h>
+
 #include <algorithm>
 
 namespace rpcroute::chain {
+namespace {
+
+std::optional<std::uint64_t> fitting_64(const std::optional<Uint256>& value) {
+  if (!value || value->minimal().size() > 8) return std::nullopt;
+  return value->saturated();
+}
+
+std::optional<std::int64_t> fitting_63(std::optional<std::uint64_t> value) {
+  if (!value || *value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+}  // namespace
 
 Uint256::Uint256(std::uint64_t value) {
   for (std::size_t i = 0; i < 8; ++i) bytes[31 - i] = static_cast<std::uint8_t>(value >> (8 * i));
@@ -36,15 +51,25 @@ std::optional<Uint256> read_quantity256(std::string_view text) {
 }
 
 std::optional<std::uint64_t> read_quantity(std::string_view text) {
-  const auto value = read_quantity256(text);
-  if (!value || value->minimal().size() > 8) return std::nullopt;
-  return value->saturated();
+  return fitting_64(read_quantity256(text));
 }
 
 std::optional<std::int64_t> parse_quantity(std::string_view text) {
-  const auto value = read_quantity(text);
-  if (!value || *value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
-  return static_cast<std::int64_t>(*value);
+  return fitting_63(read_quantity(text));
+}
+
+std::optional<Uint256> read_quantity256(const rapidjson::Value& value) {
+  if (value.IsUint64()) return Uint256(value.GetUint64());
+  if (!value.IsString()) return std::nullopt;
+  return read_quantity256(std::string_view(value.GetString(), value.GetStringLength()));
+}
+
+std::optional<std::uint64_t> read_quantity(const rapidjson::Value& value) {
+  return fitting_64(read_quantity256(value));
+}
+
+std::optional<std::int64_t> parse_quantity(const rapidjson::Value& value) {
+  return fitting_63(read_quantity(value));
 }
 
 std::string quantity(std::uint64_t value) {

@@ -1,6 +1,8 @@
 // QUANTITY of the Ethereum JSON-RPC (execution-apis, base-types): "0x" and the digits of an unsigned integer.
 #pragma once
 
+#include <rapidjson/fwd.h>
+
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -36,6 +38,12 @@ std::optional<std::uint64_t> read_quantity(std::string_view text);
 
 /// The same for heights, which SQL holds as signed integers: nullopt above 2^63-1, too.
 std::optional<std::int64_t> parse_quantity(std::string_view text);
+
+/// The same of a JSON value: the text of a quantity, or the bare integer that lenient nodes write. Anything else, a
+/// float among it whether it has a fraction or not, is nullopt.
+std::optional<Uint256> read_quantity256(const rapidjson::Value& value);
+std::optional<std::uint64_t> read_quantity(const rapidjson::Value& value);
+std::optional<std::int64_t> parse_quantity(const rapidjson::Value& value);
 
 /// Writes what the specification demands: no leading zeros, "0x0" for 0.
 std::string quantity(std::uint64_t value);

@@ -3,6 +3,7 @@
 #include <rapidjson/document.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "chain/keccak.hpp"
 
@@ -36,23 +37,40 @@ const Value* member(const Value& object, const char* name) {
   return found == object.MemberEnd() || found->value.IsNull() ? nullptr : &found->value;
 }
 
+/// What rows can do without: nullopt when it is unreadable, or more than SQL's integers hold.
 std::optional<std::uint64_t> optional_quantity(const Value& object, const char* name) {
   const Value* value = member(object, name);
+  return value == nullptr ? std::nullopt : parse_quantity(*value);
+}
+
+/// nullopt only when it is absent.
+std::optional<std::uint64_t> height_in(const Value& object, const char* name) {
+  const Value* value = member(object, name);
   if (value == nullptr) return std::nullopt;
-  const auto number = read_quantity(text_of(*value));
-  if (!number) throw Misread{std::string(name) + " is not a quantity"};
-  return number;
+  const auto height = parse_quantity(*value);
+  if (!height) throw Misread{std::string(name) + " is not a quantity below 2^63"};
+  return height;
 }
 
 std::uint64_t required_quantity(const Value& object, const char* name) {
-  const auto number = optional_quantity(object, name);
-  if (!number) throw Misread{std::string(name) + " is missing"};
+  const Value* value = member(object, name);
+  if (value == nullptr) throw Misread{std::string(name) + " is missing"};
+  const auto number = read_quantity(*value);
+  if (!number) throw Misread{std::string(name) + " is not a quantity"};
   return *number;
 }
 
 std::string hash_of(const Value* value, const char* name) {
   if (value == nullptr || !read_hash(text_of(*value))) throw Misread{std::string(name) + " is not a hash"};
   return lower(text_of(*value));
+}
+
+/// Of a sealed block. Nodes mark one that is not by null, by no hash at all, or by a hash of zeros: then it is empty.
+std::string block_hash_in(const Value& object, const char* name) {
+  const Value* value = member(object, name);
+  std::string hash = value == nullptr ? std::string() : hash_of(value, name);
+  if (hash.find_first_not_of('0', 2) == std::string::npos) hash.clear();
+  return hash;
 }
 
 const Value& object_of(const Value& value, const char* what) {
@@ -68,9 +86,16 @@ BlockTransaction block_transaction(const Value& value) {
   if (const Value* to = member(object, "to")) transaction.to = lower(text_of(*to));
   transaction.nonce = required_quantity(object, "nonce");
   if (const Value* amount = member(object, "value")) {
-    transaction.value = read_quantity256(text_of(*amount)).value_or(Uint256(1));
+    transaction.value = read_quantity256(*amount).value_or(Uint256(1));
   }
   return transaction;
+}
+
+std::optional<bool> status_in(const Value& receipt) {
+  const Value* value = member(receipt, "status");
+  if (value != nullptr && value->IsBool()) return value->GetBool();
+  const auto status = optional_quantity(receipt, "status");
+  return status && *status <= 1 ? std::optional(*status == 1) : std::nullopt;
 }
 
 }  // namespace
@@ -82,12 +107,13 @@ std::optional<Receipt> read_receipt(std::string_view json, std::string_view tran
   Receipt receipt;
   receipt.transaction_hash = hash_of(member(object, "transactionHash"), "transactionHash");
   if (receipt.transaction_hash != lower(transaction_hash)) throw Misread{"the receipt is another transaction's"};
-  receipt.block_hash = hash_of(member(object, "blockHash"), "blockHash");
-  receipt.block_number = required_quantity(object, "blockNumber");
-  if (const auto status = optional_quantity(object, "status")) {
-    if (*status > 1) throw Misread{"the receipt's status is neither 0 nor 1"};
-    receipt.succeeded = *status == 1;
+  std::string block_hash = block_hash_in(object, "blockHash");
+  const auto block_number = height_in(object, "blockNumber");
+  if (!block_hash.empty() && block_number) {
+    receipt.block_hash = std::move(block_hash);
+    receipt.block_number = *block_number;
   }
+  receipt.succeeded = status_in(object);
   receipt.gas_used = optional_quantity(object, "gasUsed");
   receipt.effective_gas_price = optional_quantity(object, "effectiveGasPrice");
   return receipt;
@@ -98,8 +124,8 @@ std::optional<Block> read_block(std::string_view json) {
   if (document.IsNull()) return std::nullopt;
   const Value& object = object_of(document, "block");
   Block block;
-  block.number = optional_quantity(object, "number");
-  if (const Value* hash = member(object, "hash")) block.hash = hash_of(hash, "hash");
+  block.number = height_in(object, "number");
+  block.hash = block_hash_in(object, "hash");
   block.timestamp = optional_quantity(object, "timestamp");
   block.base_fee_per_gas = optional_quantity(object, "baseFeePerGas");
   const Value* transactions = member(object, "transactions");
@@ -111,26 +137,41 @@ std::optional<Block> read_block(std::string_view json) {
   return block;
 }
 
-bool knows_transaction(std::string_view json, std::string_view transaction_hash) {
+std::optional<KnownTransaction> read_transaction(std::string_view json, std::string_view transaction_hash) {
   const rapidjson::Document document = parse(json);
-  if (document.IsNull()) return false;
+  if (document.IsNull()) return std::nullopt;
   const Value& object = object_of(document, "transaction");
   if (hash_of(member(object, "hash"), "hash") != lower(transaction_hash)) {
     throw Misread{"the answer is another transaction"};
   }
-  return true;
+  KnownTransaction known;
+  const Value* block_hash = member(object, "blockHash");
+  const bool readable = block_hash != nullptr && read_hash(text_of(*block_hash));
+  if (readable) known.block_hash = block_hash_in(object, "blockHash");
+  known.block_number = optional_quantity(object, "blockNumber");
+  return known;
+}
+
+bool knows_transaction(std::string_view json, std::string_view transaction_hash) {
+  return read_transaction(json, transaction_hash).has_value();
 }
 
 std::uint64_t read_quantity_result(std::string_view json) {
-  const auto number = read_quantity(text_of(parse(json)));
+  const auto number = read_quantity(parse(json));
   if (!number) throw Misread{"the result is not a quantity"};
   return *number;
 }
 
 Uint256 read_quantity256_result(std::string_view json) {
-  const auto number = read_quantity256(text_of(parse(json)));
+  const auto number = read_quantity256(parse(json));
   if (!number) throw Misread{"the result is not a quantity"};
   return *number;
+}
+
+std::uint64_t read_height_result(std::string_view json) {
+  const auto height = parse_quantity(parse(json));
+  if (!height) throw Misread{"the result is not a quantity below 2^63"};
+  return static_cast<std::uint64_t>(*height);
 }
 
 std::string read_hash_result(std::string_view json) {

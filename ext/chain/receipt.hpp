@@ -19,17 +19,19 @@ struct Misread {
 /// Of eth_getTransactionReceipt.
 struct Receipt {
   std::string transaction_hash;  ///< lower case
-  std::string block_hash;        ///< lower case
-  std::uint64_t block_number = 0;
-  std::optional<bool> succeeded;  ///< the status; empty on chains from before Byzantium
-  std::optional<std::uint64_t> gas_used;
-  std::optional<std::uint64_t> effective_gas_price;  ///< wei
+  /// Lower case. Empty while the transaction is in no sealed block: a node's pending block, or the preconfirmation of a
+  /// sequencer. Then nothing else here is final, and `block_number` is 0.
+  std::string block_hash;
+  std::uint64_t block_number = 0;         ///< below 2^63
+  std::optional<bool> succeeded;          ///< the status; empty on chains from before Byzantium, and when unreadable
+  std::optional<std::uint64_t> gas_used;  ///< below 2^63; empty when unreadable
+  std::optional<std::uint64_t> effective_gas_price;  ///< wei; the same
 
   bool operator==(const Receipt&) const = default;
 };
 
-/// nullopt: there is none (null). The receipt of another transaction, or one without a block, is misread. Throws
-/// Misread.
+/// nullopt: there is none (null). What is misread is the receipt of another transaction, and one whose block is neither
+/// absent (null, the hash of zeros) nor readable. Throws Misread.
 std::optional<Receipt> read_receipt(std::string_view json, std::string_view transaction_hash);
 
 /// One transaction of a block that was asked for with its transactions.
@@ -45,22 +47,37 @@ struct BlockTransaction {
 
 /// Of eth_getBlockByNumber.
 struct Block {
-  std::optional<std::uint64_t> number;  ///< empty for a pending block
-  std::string hash;                     ///< lower case; empty for a pending block
-  std::optional<std::uint64_t> timestamp;
-  std::optional<std::uint64_t> base_fee_per_gas;  ///< wei; empty on a chain without EIP-1559
+  std::optional<std::uint64_t> number;            ///< below 2^63; empty for a pending block
+  std::string hash;                               ///< lower case; empty for a pending block, and when it is all zeros
+  std::optional<std::uint64_t> timestamp;         ///< below 2^63; empty when unreadable
+  std::optional<std::uint64_t> base_fee_per_gas;  ///< wei; the same, and on a chain without EIP-1559
   std::vector<BlockTransaction> transactions;     ///< empty when only hashes were asked for
 };
 
 /// nullopt: there is none. Throws Misread.
 std::optional<Block> read_block(std::string_view json);
 
-/// The hash of an eth_getTransactionByHash answer is `transaction_hash`; false for null. Throws Misread.
+/// Where a node that has a transaction says it is.
+struct KnownTransaction {
+  std::string block_hash;  ///< lower case; empty while it waits, for zeros, and when unreadable: the node has it anyway
+  std::optional<std::uint64_t> block_number;  ///< below 2^63; empty while it waits, and when unreadable
+
+  bool operator==(const KnownTransaction&) const = default;
+};
+
+/// Of eth_getTransactionByHash. nullopt: the node does not have it (null). Another transaction is misread. Throws
+/// Misread.
+std::optional<KnownTransaction> read_transaction(std::string_view json, std::string_view transaction_hash);
+
+/// The same, for those who do not ask where.
 bool knows_transaction(std::string_view json, std::string_view transaction_hash);
 
-/// A result that is a quantity. Throws Misread.
+/// A result that is a quantity, or the bare integer of a lenient node. Throws Misread.
 std::uint64_t read_quantity_result(std::string_view json);
 Uint256 read_quantity256_result(std::string_view json);
+
+/// The same for a height, which is below 2^63.
+std::uint64_t read_height_result(std::string_view json);
 
 /// A result that is a hash, lower case. Throws Misread.
 std::string read_hash_result(std::string_view json);

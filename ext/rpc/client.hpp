@@ -37,11 +37,18 @@ struct Answer {
   std::optional<double> setup_ms;    ///< DNS + TCP + TLS; 0 on a warm connection
   std::optional<double> total_ms;    ///< latency + set-up
   std::optional<long> http_status;
+  /// Whether any byte of the request can have reached the server: true from the moment at which sending began on a
+  /// connection that stood, TLS included. While it is false, nothing of the call can have happened anywhere.
+  bool request_left = false;
   std::int64_t response_bytes = 0;         ///< decompressed
+  bool complained = false;                 ///< the answer was a JSON-RPC error object
   std::string result;                      ///< raw JSON text of `result`, when `failure` is empty
   std::optional<Failure> failure;          ///< empty when the provider answered with a result
   std::optional<std::int64_t> error_code;  ///< of a JSON-RPC error object
   std::string error_data;                  ///< raw JSON text of error.data, or empty
+
+  /// The failure is this process's own: it may open no more files.
+  bool is_ours() const { return failure && failure->kind == "descriptors"; }
 };
 
 /// Keeps connections warm for its lifetime. Not thread-safe: one client per database connection. Survives fork():

@@ -38,6 +38,8 @@ std::string_view name(ErrorClass error_class) {
       return "spend_limit";
     case ErrorClass::mainnet:
       return "mainnet";
+    case ErrorClass::unobserved:
+      return "unobserved";
   }
   return "";
 }

@@ -28,6 +28,7 @@ enum class ErrorClass {
   wrong_chain,
   spend_limit,
   mainnet,
+  unobserved,  // nobody answered the question for the receipt
 };
 
 std::string_view name(ErrorClass error_class);

@@ -19,6 +19,8 @@ struct Provider {
   ChainKind kind = ChainKind::evm;
   std::optional<std::uint64_t> chain_id;
   bool is_mainnet = true;  ///< nothing is known to be a testnet until it says so
+  std::int64_t block_time_ms = 12'000;  ///< of the chain; here and below what a chain that nobody described has
+  std::int64_t head_max_ahead = 100;    ///< blocks above every other witness that are still believed
   std::string url;
   std::string ws_url;
   std::string operator_name;  ///< who runs it; the witness for `chain_head`

@@ -8,11 +8,14 @@
 
 namespace rpcroute::tables {
 
-/// `Following` is transaction::TransactionSend or transaction::TransactionWait.
-template <class Following>
+/// Makes the records: transaction::send or transaction::wait.
+using Follow = std::unique_ptr<transaction::Records> (*)(transaction::Desk, const std::vector<transaction::Reference>&,
+                                                         const std::vector<rpc::Provider>&, transaction::FollowPlan);
+
 class FollowTable : public sqlite::Table {
  public:
-  FollowTable(const char* table_name, sqlite::Doc description) : name_(table_name), doc_(description) {}
+  FollowTable(const char* table_name, Follow follow, sqlite::Doc description)
+      : name_(table_name), follow_(follow), doc_(description) {}
 
   const char* name() const override { return name_; }
   sqlite::Reach reach() const override { return sqlite::Reach::outside; }
@@ -35,17 +38,18 @@ class FollowTable : public sqlite::Table {
         name_ + constraints.fingerprint({"transactions", "providers", "timeout_sec", "poll_ms"}));
     if (!rows->begun()) {
       const Settings settings(connection);
-      const auto line = std::make_shared<TransactionLine>();
-      const auto following = std::make_shared<Following>(
-          line->transport, transactions_argument(constraints), providers(connection, constraints),
-          follow_plan(settings, constraints), region(settings), interrupt(connection), nonce_book());
-      rows->begin([line, following] { return following->next(); });
+      const auto transactions = transactions_argument(constraints);
+      const auto candidates = providers(connection, constraints);
+      const auto plan = follow_plan(settings, constraints);
+      begin(*rows, connection, settings,
+            [&](transaction::Desk desk) { return follow_(std::move(desk), transactions, candidates, plan); });
     }
     return transaction_scan(connection, rows);
   }
 
  private:
   const char* name_;
+  Follow follow_;
   sqlite::Doc doc_;
 };
 

@@ -16,15 +16,17 @@ struct KnownChain {
   rpc::ChainKind kind;
   std::optional<std::uint64_t> chain_id;
   bool is_mainnet;
+  std::int64_t block_time_ms;
+  std::int64_t head_max_ahead;
 };
 
 std::map<std::string, KnownChain> known_chains(sqlite::Connection& connection) {
   std::map<std::string, KnownChain> chains;
   if (!sqlite::find_relation(connection, "", "rpc_chains")) return chains;
-  Query rows(connection, "SELECT chain, kind, chain_id, is_mainnet FROM rpc_chains");
+  Query rows(connection, "SELECT chain, kind, chain_id, is_mainnet, block_time_ms, head_max_ahead FROM rpc_chains");
   while (rows.step()) {
     KnownChain chain{rows.text(1) == "solana" ? rpc::ChainKind::solana : rpc::ChainKind::evm, std::nullopt,
-                     rows.is_null(3) || rows.integer(3) != 0};
+                     rows.is_null(3) || rows.integer(3) != 0, rows.integer(4), rows.integer(5)};
     if (!rows.is_null(2)) chain.chain_id = static_cast<std::uint64_t>(rows.integer(2));
     chains.emplace(rows.text(0), chain);
   }
@@ -35,6 +37,8 @@ void adopt(rpc::Provider& provider, const KnownChain& chain) {
   provider.kind = chain.kind;
   if (chain.chain_id) provider.chain_id = chain.chain_id;
   provider.is_mainnet = chain.is_mainnet;
+  if (chain.block_time_ms > 0) provider.block_time_ms = chain.block_time_ms;
+  if (chain.head_max_ahead > 0) provider.head_max_ahead = chain.head_max_ahead;
 }
 
 std::vector<rpc::Provider> enabled_rows(sqlite::Connection& connection) {

@@ -3,14 +3,14 @@
 namespace rpcroute::tables {
 namespace {
 
-using transaction::TransactionRecord;
 using sqlite::Column;
+using transaction::Record;
 
 void set_integer(sqlite::Result result, const std::optional<std::uint64_t>& value) {
   if (value) result.set(static_cast<std::int64_t>(*value));
 }
 
-void show(const TransactionRecord& row, int column, sqlite::Result result) {
+void show(const Record& row, int column, sqlite::Result result) {
   switch (column) {
     case 0:
       return result.set(row.timestamp);
@@ -58,8 +58,30 @@ void show(const TransactionRecord& row, int column, sqlite::Result result) {
       return row.error_class ? result.set(rpc::name(*row.error_class)) : result.set_null();
     case 22:
       return row.error.empty() ? result.set_null() : result.set(row.error);
+    case 23:
+      return result.set(row.preconfirmed_sec);
+    case 24:
+      return result.set(row.max_cost_gwei);
   }
 }
+
+struct Line {
+  rpc::RpcClient client;
+  transaction::ClientWire wire{client};
+};
+
+/// Records that own what they ask through.
+class OwnLine final : public transaction::Records {
+ public:
+  OwnLine(std::unique_ptr<Line> line, std::unique_ptr<transaction::Records> records)
+      : line_(std::move(line)), records_(std::move(records)) {}
+
+  std::optional<Record> next() override { return records_->next(); }
+
+ private:
+  std::unique_ptr<Line> line_;
+  std::unique_ptr<transaction::Records> records_;
+};
 
 class ArrivingScan : public sqlite::Scan {
  public:
@@ -107,24 +129,30 @@ std::vector<Column> transaction_columns(const std::vector<Column>& arguments) {
       {"gas_used", "INTEGER", Role::plain, "of the receipt"},
       {"effective_gas_price", "INTEGER", Role::plain, "wei per gas"},
       {"error_class", "TEXT", Role::plain,
-       "those of rpc_probe, and nonce, underpriced, funds, wrong_chain, spend_limit, mainnet"},
-      {"error", "TEXT", Role::plain, "for people, no secrets"}};
+       "those of rpc_probe, and nonce, underpriced, funds, wrong_chain, spend_limit, mainnet, unobserved"},
+      {"error", "TEXT", Role::plain, "for people, no secrets"},
+      {"preconfirmed_sec", "REAL", Role::plain, "broadcast to the first receipt of a block that was not sealed yet"},
+      {"max_cost_gwei", "REAL", Role::plain, "what it can cost at most: gas limit times fee cap"}};
   columns.insert(columns.end(), arguments.begin(), arguments.end());
   return columns;
 }
 
+void TransactionRows::begin(std::unique_ptr<transaction::Records> source) {
+  begun_ = true;
+  source_ = std::move(source);
+}
+
 const TransactionRows::Row* TransactionRows::at(sqlite::Connection& connection, std::size_t position) {
-  while (rows_.size() <= position && !complete_) {
-    std::optional<TransactionRecord> record;
+  while (rows_.size() <= position && source_) {
     try {
-      record = source_();
+      auto record = source_->next();
+      if (record) {
+        rows_.push_back(std::make_unique<Row>(connection.next_rowid(), std::move(*record)));
+      } else {
+        source_.reset();
+      }
     } catch (const rpc::Interrupted&) {
       throw sqlite::Interruption{};
-    }
-    if (record) {
-      rows_.push_back(std::make_unique<Row>(connection.next_rowid(), std::move(*record)));
-    } else {
-      complete_ = true;
     }
   }
   return position < rows_.size() ? rows_[position].get() : nullptr;
@@ -134,21 +162,26 @@ std::unique_ptr<sqlite::Scan> transaction_scan(sqlite::Connection& connection, s
   return std::make_unique<ArrivingScan>(connection, std::move(rows));
 }
 
-transaction::NonceBook& nonce_book() {
-  static transaction::NonceBook book;
-  return book;
+void begin(TransactionRows& rows, sqlite::Connection& connection, const Settings& settings,
+           const std::function<std::unique_ptr<transaction::Records>(transaction::Desk)>& make) {
+  static transaction::Broadcasts broadcasts;
+  auto line = std::make_unique<Line>();
+  transaction::Desk desk{line->wire, connection.service<transaction::NonceBook>(), broadcasts, region(settings),
+                         interrupt(connection)};
+  auto records = make(std::move(desk));
+  rows.begin(std::make_unique<OwnLine>(std::move(line), std::move(records)));
 }
 
-std::vector<transaction::TransactionReference> transactions_argument(const sqlite::Constraints& constraints) {
+std::vector<transaction::Reference> transactions_argument(const sqlite::Constraints& constraints) {
   const auto transactions = constraints.text("transactions");
   if (!transactions) {
     throw sqlite::Error("needs a JSON array of {\"provider_id\",\"tx_hash\",\"raw\",\"timestamp\"} as its argument");
   }
-  return transaction::parse_transaction_references(*transactions);
+  return transaction::parse_references(*transactions);
 }
 
-transaction::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints) {
-  transaction::TransactionFollowPlan plan;
+transaction::FollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints) {
+  transaction::FollowPlan plan;
   plan.timeout_sec = constraints.real("timeout_sec", 0.1, 86400)
                          .value_or(static_cast<double>(settings.integer("tx_timeout_sec", 1, 86400, 300)));
   plan.poll_ms =

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "transaction/transaction.hpp"
 #include "sqlite/table.hpp"
 #include "tables/network.hpp"
+#include "transaction/scan.hpp"
 
 namespace rpcroute::tables {
 
@@ -19,38 +19,33 @@ std::vector<sqlite::Column> transaction_columns(const std::vector<sqlite::Column
 /// same rows, and what was sent is not sent again.
 class TransactionRows {
  public:
-  using Source = std::function<std::optional<transaction::TransactionRecord>()>;
-  using Row = sqlite::Numbered<transaction::TransactionRecord>;
+  using Row = sqlite::Numbered<transaction::Record>;
 
-  void begin(Source source) { source_ = std::move(source); }
-  bool begun() const { return static_cast<bool>(source_); }
+  /// `source` is let go, and with it what it holds of sockets and memory, as soon as it has told its last record.
+  void begin(std::unique_ptr<transaction::Records> source);
+  bool begun() const { return begun_; }
 
   /// The row at `position`, waiting for it if need be; nullptr past the last.
   const Row* at(sqlite::Connection& connection, std::size_t position);
 
  private:
-  Source source_;
-  bool complete_ = false;
+  bool begun_ = false;
+  std::unique_ptr<transaction::Records> source_;
   std::vector<std::unique_ptr<Row>> rows_;
 };
 
 /// A scan over rows that are still arriving.
 std::unique_ptr<sqlite::Scan> transaction_scan(sqlite::Connection& connection, std::shared_ptr<TransactionRows> rows);
 
-/// What one scan asks through: a client of its own, so that a poll beside it in the same statement does not take its
-/// answers.
-struct TransactionLine {
-  rpc::RpcClient client;
-  transaction::ClientTransport transport{client};
-};
-
-/// The memory of what this process sent, shared by its database connections.
-transaction::NonceBook& nonce_book();
+/// Begins rows that `make` makes of a desk: a client of the statement's own, so that a poll beside it does not take its
+/// answers; the connection's book of nonces; and the memory of what this process sent, which its connections share.
+void begin(TransactionRows& rows, sqlite::Connection& connection, const Settings& settings,
+           const std::function<std::unique_ptr<transaction::Records>(transaction::Desk)>& make);
 
 /// The `transactions` argument of tx_send and tx_wait. Throws sqlite::Error when it is missing or not such an array.
-std::vector<transaction::TransactionReference> transactions_argument(const sqlite::Constraints& constraints);
+std::vector<transaction::Reference> transactions_argument(const sqlite::Constraints& constraints);
 
 /// timeout_sec and poll_ms: the arguments, else the settings tx_timeout_sec and poll_ms, else 300 and 500.
-transaction::TransactionFollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints);
+transaction::FollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints);
 
 }  // namespace rpcroute::tables

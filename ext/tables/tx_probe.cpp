@@ -43,12 +43,9 @@ std::string fingerprint(const sqlite::Constraints& constraints) {
   return key;
 }
 
-transaction::TransactionPlan read_plan(const Settings& settings, const sqlite::Constraints& constraints) {
-  transaction::TransactionPlan plan;
-  const transaction::TransactionFollowPlan follow = follow_plan(settings, constraints);
-  plan.timeout_sec = follow.timeout_sec;
-  plan.poll_ms = follow.poll_ms;
-  plan.call_timeout = follow.call_timeout;
+transaction::Plan read_plan(const Settings& settings, const sqlite::Constraints& constraints) {
+  transaction::Plan plan;
+  plan.follow = follow_plan(settings, constraints);
   plan.n = constraints.integer("n", 1, 100000, 1);
   plan.wait = constraints.integer("wait", 0, 1, 1) != 0;
   plan.send = constraints.integer("send", 0, 1, 1) != 0;
@@ -58,7 +55,8 @@ transaction::TransactionPlan read_plan(const Settings& settings, const sqlite::C
   if (plan.signer == "auto") plan.signer.clear();
   plan.max_fee_gwei = constraints.real("max_fee_gwei", 0, 1e9);
   plan.priority_fee_gwei = constraints.real("priority_fee_gwei", 0, 1e9);
-  plan.max_spend_gwei = constraints.real("max_spend_gwei", 0, 1e15).value_or(plan.max_spend_gwei);
+  plan.max_spend_gwei =
+      constraints.real("max_spend_gwei", 0, transaction::most_spend_gwei).value_or(plan.max_spend_gwei);
   plan.allow_mainnet = constraints.integer("allow_mainnet", 0, 1, 0) != 0;
   plan.forced_providers = constraints.texts("provider_id").value_or(std::vector<std::string>{});
   return plan;
@@ -72,15 +70,13 @@ void begin(sqlite::Connection& connection, const sqlite::Constraints& constraint
       return std::find(chains->begin(), chains->end(), provider.chain) == chains->end();
     });
   }
-  const auto line = std::make_shared<TransactionLine>();
   const auto progress = std::make_shared<Progress>();
-  const auto scan = std::make_shared<transaction::TransactionScan>(
-      line->transport, std::move(candidates), read_plan(settings, constraints), region(settings), interrupt(connection),
-      [progress](const transaction::TransactionProgress& now) {
-        progress->show("tx_probe: " + std::to_string(now.finished) + " of " + std::to_string(now.n) + " resolved");
-      },
-      nonce_book());
-  rows.begin([line, scan] { return scan->next(); });
+  const auto tell = [progress](const transaction::Progress& now) {
+    progress->show("tx_probe: " + std::to_string(now.finished) + " of " + std::to_string(now.n) + " resolved");
+  };
+  tables::begin(rows, connection, settings, [&](transaction::Desk desk) {
+    return transaction::probe(std::move(desk), std::move(candidates), read_plan(settings, constraints), tell);
+  });
 }
 
 /// signer = 'auto' and send = 0 where the node signs: it does so when it sends, so that nothing can be prepared.
@@ -136,7 +132,7 @@ class TxProbe : public sqlite::Table {
                                      const sqlite::Constraints& constraints) const override {
     if (asks_nobody(constraints) || prepares_nothing(constraints)) {
       const auto none = std::make_shared<TransactionRows>();
-      none->begin([] { return std::nullopt; });
+      none->begin(nullptr);
       return transaction_scan(connection, none);
     }
     const auto sending = execution.memo<Sending>(name());

@@ -3,11 +3,10 @@
 #include <rapidjson/document.h>
 
 #include <algorithm>
-#include <sstream>
 #include <stdexcept>
 
 #include "chain/evm_signer.hpp"
-#include "transaction/life/probe.hpp"
+#include "chain/fees.hpp"
 
 namespace rpcroute::transaction {
 namespace {
@@ -31,9 +30,9 @@ std::string text_member(const rapidjson::Value& object, const char* name, bool r
   return {found->value.GetString(), found->value.GetStringLength()};
 }
 
-TransactionReference reference_of(const rapidjson::Value& value, std::size_t index) {
+Reference reference_of(const rapidjson::Value& value, std::size_t index) {
   if (!value.IsObject()) refuse(index, "must be an object");
-  TransactionReference reference;
+  Reference reference;
   reference.provider_id = text_member(value, "provider_id", true, index);
   reference.tx_hash = lower_hex(text_member(value, "tx_hash", true, index));
   reference.raw = lower_hex(text_member(value, "raw", false, index));
@@ -48,24 +47,23 @@ TransactionReference reference_of(const rapidjson::Value& value, std::size_t ind
 
 }  // namespace
 
-std::vector<TransactionReference> parse_transaction_references(std::string_view json) {
+std::vector<Reference> parse_references(std::string_view json) {
   rapidjson::Document document;
   document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
   if (document.HasParseError() || !document.IsArray()) {
     throw std::invalid_argument("transactions must be a JSON array of objects with provider_id, tx_hash and raw");
   }
-  std::vector<TransactionReference> references;
+  std::vector<Reference> references;
   for (const auto& value : document.GetArray()) {
     auto reference = reference_of(value, references.size());
-    const bool known = std::any_of(references.begin(), references.end(), [&](const TransactionReference& other) {
-      return other.tx_hash == reference.tx_hash;
-    });
+    const bool known = std::any_of(references.begin(), references.end(),
+                                   [&](const Reference& other) { return other.tx_hash == reference.tx_hash; });
     if (!known) references.push_back(std::move(reference));
   }
   return references;
 }
 
-ReadTransaction read_reference(const TransactionReference& reference) {
+ReadTransaction read_reference(const Reference& reference) {
   const auto bytes = chain::from_hex(reference.raw);
   const auto read = bytes ? chain::read_signed_payload(*bytes) : std::nullopt;
   if (!read) throw std::invalid_argument("the raw of " + reference.tx_hash + " is no signed EIP-1559 transaction");
@@ -80,53 +78,8 @@ ReadTransaction read_reference(const TransactionReference& reference) {
   return {read->first, chain::to_hex(*sender)};
 }
 
-Fleets::Fleets(const std::vector<rpc::Provider>& providers) {
-  std::map<std::string, std::vector<rpc::Provider>> by_chain;
-  for (const rpc::Provider& provider : providers) {
-    if (provider.kind == rpc::ChainKind::evm) by_chain[chain_of(provider)].push_back(provider);
-  }
-  for (auto& [chain, members] : by_chain) fleets_.push_back(std::make_unique<Fleet>(std::move(members), true));
-}
-
-Fleets::Place Fleets::find(const std::string& provider_id, std::optional<std::uint64_t> chain_id) const {
-  for (const auto& fleet : fleets_) {
-    if (const auto own = fleet->find(provider_id)) return {fleet.get(), own};
-  }
-  for (const auto& fleet : fleets_) {
-    if (fleets_.size() == 1 || (chain_id && fleet->chain_id() == chain_id)) return {fleet.get(), std::nullopt};
-  }
-  return {};
-}
-
-std::vector<Fleet*> Fleets::all() const {
-  std::vector<Fleet*> fleets;
-  for (const auto& fleet : fleets_) fleets.push_back(fleet.get());
-  return fleets;
-}
-
-TransactionRecord record_for(const TransactionReference& reference, const std::optional<ReadTransaction>& read,
-                             const Fleets::Place& place, const std::string& region, double unix_now) {
-  TransactionRecord record;
-  if (place.own) record.chain = (*place.fleet)[*place.own].provider.chain;
-  record.provider_id = reference.provider_id;
-  record.region = region;
-  record.timestamp = reference.timestamp.value_or(unix_now);
-  record.tx_hash = reference.tx_hash;
-  if (!reference.raw.empty()) record.raw = reference.raw;
-  if (read) record.nonce = read->transaction.nonce;
-  return record;
-}
-
-void check(const TransactionFollowPlan& plan) {
-  check_range("timeout_sec", plan.timeout_sec, 0.1, 86'400);
-  check_range("poll_ms", plan.poll_ms, 10, 60'000);
-}
-
-void check_range(const char* argument, double value, double least, double most) {
-  if (value >= least && value <= most) return;
-  std::ostringstream text;
-  text << argument << " must be " << least << ".." << most << ", got " << value;
-  throw std::invalid_argument(text.str());
+double ReadTransaction::max_cost_gwei() const {
+  return chain::cost_in_gwei(transaction.gas_limit, transaction.max_fee_per_gas.saturated());
 }
 
 }  // namespace rpcroute::transaction

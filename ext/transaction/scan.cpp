@@ -1,52 +1,47 @@
-// TransactionScan: the draws, the keys and the budget.
+// probe(): the draws, the keys and the budget.
+#include "transaction/scan.hpp"
+
 #include <algorithm>
-#include <deque>
+#include <cstdlib>
 #include <set>
 #include <stdexcept>
 
 #include "chain/evm_signer.hpp"
-#include "transaction/transaction.hpp"
-#include "transaction/draw.hpp"
-#include "transaction/life/probe.hpp"
-#include "transaction/reference.hpp"
 #include "transaction/conversation/survey.hpp"
+#include "transaction/draw.hpp"
+#include "transaction/follow.hpp"
+#include "transaction/life/probe.hpp"
 
 namespace rpcroute::transaction {
 namespace {
 
-void check(const TransactionPlan& plan) {
+void check(const Plan& plan) {
   check_range("n", static_cast<double>(plan.n), 1, 100'000);
-  check_range("timeout_sec", plan.timeout_sec, 0.1, 86'400);
-  check_range("poll_ms", plan.poll_ms, 10, 60'000);
-  check_range("max_spend_gwei", plan.max_spend_gwei, 0, 1e18);
+  check(plan.follow);
+  check_range("max_spend_gwei", plan.max_spend_gwei, 0, most_spend_gwei);
   if (!plan.send && plan.signer == "node") {
     throw std::invalid_argument("send = 0 needs a key to sign with; signer = 'node' signs when it sends");
   }
 }
 
-chain::FeeWishes wishes_of(const TransactionPlan& plan) {
+chain::FeeWishes wishes_of(const Plan& plan) {
   chain::FeeWishes wishes;
   if (plan.max_fee_gwei) wishes.max_fee = chain::wei_of_gwei(*plan.max_fee_gwei, "max_fee_gwei");
   if (plan.priority_fee_gwei) wishes.priority_fee = chain::wei_of_gwei(*plan.priority_fee_gwei, "priority_fee_gwei");
   return wishes;
 }
 
-}  // namespace
-
-class TransactionScan::Impl {
+class Scan final : public Records {
  public:
-  Impl(Transport& transport, std::vector<rpc::Provider> candidates, TransactionPlan plan, std::string region,
-       rpc::Interrupt interrupt, TransactionProgressCallback progress, NonceBook& book)
-      : plan_(std::move(plan)),
-        region_(std::move(region)),
-        interrupt_(std::move(interrupt)),
+  Scan(Desk desk, std::vector<rpc::Provider> candidates, Plan plan, ProgressCallback progress)
+      : desk_(std::move(desk)),
+        plan_(std::move(plan)),
         progress_(std::move(progress)),
-        exchange_(transport),
+        exchange_(desk_.wire),
         conversation_(exchange_),
         fleet_(providers_of_one_chain(std::move(candidates), plan_.forced_providers, plan_.allow_mainnet),
                plan_.allow_mainnet),
-        draw_(plan_.seed),
-        book_(book) {
+        draw_(plan_.seed) {
     if (plan_.signer.empty()) plan_.signer = default_signer();
     check(plan_);
     wishes_ = wishes_of(plan_);
@@ -54,31 +49,37 @@ class TransactionScan::Impl {
     lanes_.resize(std::max<std::size_t>(keys_.size(), 1));
   }
 
-  std::optional<TransactionRecord> next() {
+  std::optional<Record> next() override {
     if (fleet_.size() == 0) return std::nullopt;
     if (!surveyed_) run_survey();
     while (true) {
       start_probes();
       if (auto record = take_finished()) return record;
       if (!in_flight()) return next_exclusion();
-      exchange_.step(interrupt_);
+      exchange_.step(desk_.interrupt);
     }
   }
 
  private:
+  /// One key, and the probe it has in flight.
+  struct Lane {
+    std::unique_ptr<ProbeLife> life;    ///< null while it rests
+    std::optional<AccountState> known;  ///< see NonceWish
+  };
+
   void run_survey() {
     bool done = false;
     survey(conversation_, fleet_, keys_.empty() ? "" : chain::to_hex(keys_.front().address()), wishes_,
-           plan_.call_timeout, [&](std::optional<chain::Fees> fees) {
+           plan_.follow.call_timeout, [&](std::optional<chain::Fees> fees) {
              fees_ = fees;
              done = true;
            });
-    while (!done) exchange_.step(interrupt_);
+    while (!done) exchange_.step(desk_.interrupt);
     surveyed_ = true;
   }
 
   bool in_flight() const {
-    return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& probe) { return probe != nullptr; });
+    return std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.life != nullptr; });
   }
 
   bool is_wanted(std::size_t i) const {
@@ -94,7 +95,7 @@ class TransactionScan::Impl {
 
   void start_probes() {
     for (std::size_t lane = 0; lane < lanes_.size() && started_ < plan_.n; ++lane) {
-      if (lanes_[lane] != nullptr) continue;
+      if (lanes_[lane].life != nullptr) continue;
       const std::vector<std::size_t> choices = drawable();
       if (choices.empty()) return;
       start_probe(lane, choices);
@@ -103,21 +104,26 @@ class TransactionScan::Impl {
 
   void start_probe(std::size_t lane, const std::vector<std::size_t>& choices) {
     const std::size_t own = choices[draw_(choices.size())];
-    std::optional<double> propensity;
-    if (plan_.forced_providers.empty()) propensity = 1.0 / static_cast<double>(choices.size());
-    const ProbeContext context{exchange_, fleet_, book_, plan_, region_, fees_.value_or(chain::Fees())};
-    auto probe = std::make_unique<TransactionProbe>(context, keys_.empty() ? nullptr : &keys_[lane], own, propensity);
+    ProbeWish wish{keys_.empty() ? nullptr : &keys_[lane],
+                   fees_.value_or(chain::Fees()),
+                   plan_.wait,
+                   plan_.send,
+                   {},
+                   lanes_[lane].known};
+    if (plan_.forced_providers.empty()) wish.propensity = 1.0 / static_cast<double>(choices.size());
+    const Surroundings surroundings{exchange_, desk_.book, desk_.broadcasts, plan_.follow};
+    auto life = std::make_unique<ProbeLife>(surroundings, fleet_, own, desk_.region, std::move(wish));
     ++started_;
     if (!fees_) {
-      probe->refuse(fleet_[own].silence.value_or(
+      life->refuse(fleet_[own].silence.value_or(
           rpc::Failure{rpc::ErrorClass::malformed, "", "no provider tells the latest block", {}}));
     } else if (!fits_budget()) {
-      probe->refuse({rpc::ErrorClass::spend_limit, "", "it could cost more than is left of max_spend_gwei", {}});
+      life->refuse({rpc::ErrorClass::spend_limit, "", "it could cost more than is left of max_spend_gwei", {}});
     } else {
       committed_wei_ += worst_case();
-      probe->start();
+      life->start();
     }
-    lanes_[lane] = std::move(probe);
+    lanes_[lane].life = std::move(life);
     tell_progress();
   }
 
@@ -127,13 +133,14 @@ class TransactionScan::Impl {
     return committed_wei_ + worst_case() <= static_cast<long double>(plan_.max_spend_gwei) * 1e9L;
   }
 
-  std::optional<TransactionRecord> take_finished() {
-    for (auto& probe : lanes_) {
-      if (probe == nullptr || !probe->finished()) continue;
-      TransactionRecord record = probe->record();
+  std::optional<Record> take_finished() {
+    for (Lane& lane : lanes_) {
+      if (lane.life == nullptr || !lane.life->finished()) continue;
+      Record record = lane.life->record();
       const bool charged = fees_ && record.error_class != rpc::ErrorClass::spend_limit;
-      if (charged && !probe->may_cost()) committed_wei_ -= worst_case();
-      probe.reset();
+      if (charged && !lane.life->may_cost()) committed_wei_ -= worst_case();
+      lane.known = lane.life->known_for_next();
+      lane.life.reset();
       ++finished_;
       tell_progress();
       return record;
@@ -142,12 +149,11 @@ class TransactionScan::Impl {
   }
 
   /// Providers that were left out are told after the rest, so that the first row is always a transaction's.
-  std::optional<TransactionRecord> next_exclusion() {
+  std::optional<Record> next_exclusion() {
     for (std::size_t i = 0; i < fleet_.size(); ++i) {
       if (!fleet_[i].excluded || !is_wanted(i) || !told_.insert(i).second) continue;
-      TransactionRecord record = record_for(fleet_[i].provider, region_, exchange_.unix_now());
-      record.error_class = fleet_[i].excluded->error_class;
-      record.error = fleet_[i].excluded->message;
+      Record record = record_for(fleet_[i].provider, desk_.region, exchange_.unix_now());
+      record.fail(*fleet_[i].excluded);
       return record;
     }
     return std::nullopt;
@@ -157,15 +163,13 @@ class TransactionScan::Impl {
     if (progress_) progress_({plan_.n, started_, finished_});
   }
 
-  TransactionPlan plan_;
-  std::string region_;
-  rpc::Interrupt interrupt_;
-  TransactionProgressCallback progress_;
+  Desk desk_;
+  Plan plan_;
+  ProgressCallback progress_;
   Exchange exchange_;
   Conversation conversation_;
   Fleet fleet_;
   Draw draw_;
-  NonceBook& book_;
   chain::FeeWishes wishes_;
   std::vector<chain::PrivateKey> keys_;
   std::optional<chain::Fees> fees_;
@@ -174,19 +178,18 @@ class TransactionScan::Impl {
   std::int64_t finished_ = 0;
   long double committed_wei_ = 0;
   std::set<std::size_t> told_;
-  std::vector<std::unique_ptr<TransactionProbe>> lanes_;  ///< one for each key; empty while it rests
+  std::vector<Lane> lanes_;  ///< one for each key
 };
 
-TransactionScan::TransactionScan(Transport& transport, std::vector<rpc::Provider> candidates, TransactionPlan plan,
-                                 std::string region, rpc::Interrupt interrupt, TransactionProgressCallback progress,
-                                 NonceBook& book)
-    : impl_(std::make_unique<Impl>(transport, std::move(candidates), std::move(plan), std::move(region),
-                                   std::move(interrupt), std::move(progress), book)) {}
+}  // namespace
 
-TransactionScan::~TransactionScan() = default;
+std::string default_signer() {
+  const char* key = std::getenv("RPCROUTE_KEY");
+  return key != nullptr && *key != 0 ? "env:RPCROUTE_KEY" : "node";
+}
 
-std::optional<TransactionRecord> TransactionScan::next() {
-  return impl_->next();
+std::unique_ptr<Records> probe(Desk desk, std::vector<rpc::Provider> candidates, Plan plan, ProgressCallback progress) {
+  return std::make_unique<Scan>(std::move(desk), std::move(candidates), std::move(plan), std::move(progress));
 }
 
 }  // namespace rpcroute::transaction

@@ -53,7 +53,7 @@ class Resolver(unittest.TestCase):
                      "SHIM_DONE": str(done)})
         self.assertEqual(run.stderr, "")
         self.assertEqual(run.stdout.splitlines(), ["quick|eth_blockNumber||", "quick|ws|connect|",
-                                                   "slow|eth_blockNumber|timeout|", "slow|ws|timeout|", "quick|",
+                                                   "slow|eth_blockNumber|dns|timeout", "slow|ws|dns|timeout", "quick|",
                                                    "slow|timeout"])
         self.assertTrue(asked.exists())
         self.assertFalse(done.exists())  # the whole process ended before the resolver did

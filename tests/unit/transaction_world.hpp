@@ -19,9 +19,9 @@
 #include "chain/eip1559.hpp"
 #include "chain/evm_signer.hpp"
 #include "chain/quantity.hpp"
-#include "transaction/transaction.hpp"
 #include "rpc/classify.hpp"
 #include "rpc/text.hpp"
+#include "transaction/scan.hpp"
 
 namespace rpcroute::transaction::test {
 
@@ -43,11 +43,14 @@ inline rpc::Answer result(std::string json) {
   rpc::Answer answer;
   answer.result = std::move(json);
   answer.http_status = 200;
+  answer.request_left = true;
   return answer;
 }
 
+/// What went wrong after the request left.
 inline rpc::Answer failure(rpc::ErrorClass error_class, std::string kind = "") {
   rpc::Answer answer;
+  answer.request_left = true;
   answer.failure = rpc::Failure{error_class, std::move(kind), "it failed", {}};
   return answer;
 }
@@ -59,7 +62,16 @@ inline rpc::Answer error(const std::string& method, std::int64_t code, const std
   rpc::Answer answer;
   answer.failure = rpc::Failure{verdict.error_class, std::string(verdict.kind), text, {}};
   answer.error_code = code;
+  answer.complained = true;
+  answer.request_left = true;
   answer.http_status = 200;
+  return answer;
+}
+
+/// Nothing of the request left.
+inline rpc::Answer refused_connection() {
+  rpc::Answer answer = failure(rpc::ErrorClass::connect, "refused");
+  answer.request_left = false;
   return answer;
 }
 
@@ -73,7 +85,7 @@ inline std::string json_text(const std::string& text) {
   return '"' + text + '"';
 }
 
-class World final : public Transport {
+class World final : public Wire {
  public:
   /// Given the answer an honest node gives, what this one says; it may not have let the node do its work.
   using Fault = std::function<rpc::Answer(const std::function<rpc::Answer()>& honest)>;
@@ -99,10 +111,11 @@ class World final : public Transport {
   std::map<std::string, Node> nodes;
   std::vector<MinedBlock> blocks{{block_hash(0, 0), {}}};
   std::vector<Transfer> pool;
+  bool shows_blocks = true;              ///< eth_getTransactionByHash tells the block
   std::function<void(World&)> on_block;  ///< runs after each new block
   int forks = 0;
 
-  // Transport ---------------------------------------------------------------------------------------------------------
+  // Wire --------------------------------------------------------------------------------------------------------------
 
   Ticket submit(rpc::Call call) override {
     Node& node = nodes.at(call.provider.provider_id);
@@ -200,6 +213,8 @@ class World final : public Transport {
     provider.chain = "testnet";
     provider.chain_id = 31337;
     provider.is_mainnet = false;
+    provider.operator_name = id;
+    provider.block_time_ms = 1000;
     return provider;
   }
 
@@ -250,7 +265,7 @@ class World final : public Transport {
     Node& node = nodes.at(flight.call.provider.provider_id);
     const double rest = node.up ? node.latency_sec / 2 + node.stalls_sec : 0;
     const double limit = Seconds(flight.call.timeout).count() - node.latency_sec / 2;
-    flight.answer = node.up ? answer(node, flight.call) : failure(rpc::ErrorClass::connect, "refused");
+    flight.answer = node.up ? answer(node, flight.call) : refused_connection();
     if (rest > limit) flight.answer = failure(rpc::ErrorClass::timeout);
     events_.emplace(now_ + duration(std::min(rest, limit)), [this, flight]() mutable {
       flight.answer.started = flight.started;
@@ -323,6 +338,7 @@ class World final : public Transport {
   rpc::Answer block(const Node& node, const std::string& tag) const {
     const bool pending = tag == "pending";
     const std::uint64_t number = tag == "latest" || pending ? head_of(node) : *chain::read_quantity(tag);
+    if (number > head_of(node)) return result("null");
     std::string list;
     for (const Transfer& transfer : pending ? visible(node) : blocks[number].transfers) {
       list += (list.empty() ? "" : ",") + transfer_json(transfer);
@@ -340,7 +356,12 @@ class World final : public Transport {
     }
     for (std::uint64_t i = 0; i <= head_of(node); ++i) {
       for (const Transfer& transfer : blocks[i].transfers) {
-        if (transfer.hash == hash) return result(transfer_json(transfer));
+        if (transfer.hash != hash) continue;
+        std::string json = transfer_json(transfer);
+        json.pop_back();
+        if (!shows_blocks) return result(json + "}");
+        return result(json + R"(,"blockHash":")" + blocks[i].hash + R"(","blockNumber":")" + chain::quantity(i) +
+                      "\"}");
       }
     }
     return result("null");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <thread>
 
 namespace rpcroute::transaction {
 namespace {
@@ -12,48 +11,22 @@ constexpr std::size_t most_absences = 64;
 
 }  // namespace
 
-Transport::Ticket ClientTransport::submit(rpc::Call call) {
-  return client_.submit(std::move(call));
-}
-
-std::optional<std::pair<Transport::Ticket, rpc::Answer>> ClientTransport::next(rpc::Clock::time_point until,
-                                                                               const rpc::Interrupt& interrupt) {
-  while (client_.outstanding() == 0) {
-    if (interrupt && interrupt()) throw rpc::Interrupted{};
-    const auto rest = until - rpc::Clock::now();
-    if (rest <= rpc::Clock::duration::zero()) return std::nullopt;
-    std::this_thread::sleep_for(std::min<rpc::Clock::duration>(rest, rpc::Milliseconds(20)));
-  }
-  return client_.next(until, interrupt);
-}
-
-void ClientTransport::cancel(Ticket ticket) {
-  client_.cancel(ticket);
-}
-
-rpc::Clock::time_point ClientTransport::now() const {
-  return rpc::Clock::now();
-}
-
-double ClientTransport::unix_now() const {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 Exchange::~Exchange() {
-  for (const auto& [ticket, asked] : asked_) transport_.cancel(ticket);
+  for (const auto& [ticket, expected] : expected_) wire_.cancel(ticket);
 }
 
 void Exchange::withdraw(Owner owner) {
-  std::erase_if(asked_, [&](const auto& entry) {
+  std::erase_if(expected_, [&](const auto& entry) {
     const bool own = entry.second.owner == owner;
-    if (own) transport_.cancel(entry.first);
+    if (own) wire_.cancel(entry.first);
     return own;
   });
   std::erase_if(moments_, [&](const auto& entry) { return entry.second.owner == owner; });
 }
 
 void Exchange::ask(Owner owner, rpc::Call call, Then then) {
-  asked_.emplace(transport_.submit(std::move(call)), Asked{owner, std::move(then)});
+  std::string provider_id = call.provider.provider_id;
+  expected_.emplace(wire_.submit(std::move(call)), Expected{owner, std::move(provider_id), std::move(then)});
 }
 
 void Exchange::ask_all(Owner owner, std::vector<rpc::Call> calls, ThenAll then) {
@@ -110,21 +83,20 @@ bool Exchange::step(const rpc::Interrupt& interrupt) {
 }
 
 bool Exchange::hear_next(const rpc::Interrupt& interrupt) {
-  if (asked_.empty() && moments_.empty()) return false;
+  if (expected_.empty() && moments_.empty()) return false;
   const auto until = moments_.empty() ? rpc::Clock::time_point::max() : moments_.begin()->first;
-  const auto answered = transport_.next(until, interrupt);
+  const auto answered = wire_.next(until, interrupt);
   if (!answered) return true;
-  const auto node = asked_.extract(answered->first);
-  if (node) node.mapped().then(answered->second);
+  const auto node = expected_.extract(answered->first);
+  if (!node) return true;
+  paces_[node.mapped().provider_id].hear(answered->second);
+  node.mapped().then(answered->second);
   return true;
 }
 
-rpc::Clock::duration clock_seconds(double seconds) {
-  return std::chrono::duration_cast<rpc::Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-double seconds_between(rpc::Clock::time_point from, rpc::Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
+Pace Exchange::pace(const std::string& provider_id) const {
+  const auto pace = paces_.find(provider_id);
+  return pace == paces_.end() ? Pace() : pace->second;
 }
 
 }  // namespace rpcroute::transaction

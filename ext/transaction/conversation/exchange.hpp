@@ -1,4 +1,4 @@
-// Many conversations with many providers from one thread: what a probe says next depends on what it heard.
+// Calls whose answers, and moments whose arrival, run a continuation.
 #pragma once
 
 #include <cstdint>
@@ -10,55 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "rpc/client.hpp"
+#include "transaction/conversation/pace.hpp"
+#include "transaction/conversation/wire.hpp"
 
 namespace rpcroute::transaction {
 
-/// The world as a probe sees it: calls, and the two clocks. Tests put a scripted one in its place.
-class Transport {
- public:
-  using Ticket = std::uint64_t;
-
-  Transport() = default;
-  virtual ~Transport() = default;
-  Transport(const Transport&) = delete;
-  Transport& operator=(const Transport&) = delete;
-
-  virtual Ticket submit(rpc::Call call) = 0;
-
-  /// Waits for one answer until `until`, also when nothing is outstanding. Throws rpc::Interrupted.
-  virtual std::optional<std::pair<Ticket, rpc::Answer>> next(rpc::Clock::time_point until,
-                                                             const rpc::Interrupt& interrupt) = 0;
-  virtual void cancel(Ticket ticket) = 0;
-  virtual rpc::Clock::time_point now() const = 0;
-  virtual double unix_now() const = 0;
-};
-
-/// The real world. Borrows the client.
-class ClientTransport final : public Transport {
- public:
-  explicit ClientTransport(rpc::RpcClient& client) : client_(client) {}
-
-  Ticket submit(rpc::Call call) override;
-  std::optional<std::pair<Ticket, rpc::Answer>> next(rpc::Clock::time_point until,
-                                                     const rpc::Interrupt& interrupt) override;
-  void cancel(Ticket ticket) override;
-  rpc::Clock::time_point now() const override;
-  double unix_now() const override;
-
- private:
-  rpc::RpcClient& client_;
-};
-
-/// Calls whose answers, and moments whose arrival, run a continuation. Everything asked belongs to an owner that can
-/// withdraw all of it at once. Not thread-safe.
+/// Everything asked belongs to an owner that can withdraw all of it at once. Not thread-safe.
 class Exchange {
  public:
   using Owner = std::uint64_t;
   using Then = std::function<void(const rpc::Answer&)>;
   using ThenAll = std::function<void(const std::vector<rpc::Answer>&)>;
 
-  explicit Exchange(Transport& transport) : transport_(transport) {}
+  explicit Exchange(Wire& wire) : wire_(wire) {}
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -84,12 +48,16 @@ class Exchange {
   /// have waited that long. The last few dozen pauses are remembered.
   rpc::Clock::duration absent_between(rpc::Clock::time_point from, rpc::Clock::time_point to) const;
 
-  rpc::Clock::time_point now() const { return transport_.now(); }
-  double unix_now() const { return transport_.unix_now(); }
+  /// How soon that provider may be asked again, by its answers to anybody.
+  Pace pace(const std::string& provider_id) const;
+
+  rpc::Clock::time_point now() const { return wire_.now(); }
+  double unix_now() const { return wire_.unix_now(); }
 
  private:
-  struct Asked {
+  struct Expected {
     Owner owner;
+    std::string provider_id;
     Then then;
   };
   struct Moment {
@@ -106,10 +74,11 @@ class Exchange {
   bool hear_next(const rpc::Interrupt& interrupt);
   void come_back();
 
-  Transport& transport_;
+  Wire& wire_;
   Owner last_owner_ = 0;
-  std::map<Transport::Ticket, Asked> asked_;
+  std::map<Wire::Ticket, Expected> expected_;
   std::multimap<rpc::Clock::time_point, Moment> moments_;
+  std::map<std::string, Pace> paces_;
   std::optional<rpc::Clock::time_point> left_;  ///< when the last step ended
   std::deque<Absence> absences_;
 };
@@ -127,9 +96,11 @@ class Conversation {
     exchange_.ask_all(owner_, std::move(calls), std::move(then));
   }
   void at(rpc::Clock::time_point moment, std::function<void()> then) { exchange_.at(owner_, moment, std::move(then)); }
+  void after(rpc::Clock::duration pause, std::function<void()> then) { at(now() + pause, std::move(then)); }
   void withdraw() { exchange_.withdraw(owner_); }
   rpc::Clock::time_point now() const { return exchange_.now(); }
   double unix_now() const { return exchange_.unix_now(); }
+  Pace pace(const std::string& provider_id) const { return exchange_.pace(provider_id); }
   rpc::Clock::duration absent_between(rpc::Clock::time_point from, rpc::Clock::time_point to) const {
     return exchange_.absent_between(from, to);
   }
@@ -138,11 +109,5 @@ class Conversation {
   Exchange& exchange_;
   Exchange::Owner owner_;
 };
-
-/// `seconds` as the clock counts.
-rpc::Clock::duration clock_seconds(double seconds);
-
-/// The seconds between two moments.
-double seconds_between(rpc::Clock::time_point from, rpc::Clock::time_point to);
 
 }  // namespace rpcroute::transaction

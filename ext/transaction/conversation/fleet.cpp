@@ -1,6 +1,8 @@
 #include "transaction/conversation/fleet.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -10,7 +12,6 @@ namespace rpcroute::transaction {
 namespace {
 
 constexpr std::uint64_t ethereum_mainnet = 1;
-constexpr std::uint64_t head_tolerance = 512;
 
 bool is_mainnet(const rpc::Provider& provider) {
   return provider.is_mainnet || provider.chain_id == ethereum_mainnet;
@@ -25,18 +26,6 @@ rpc::Failure wrong_chain_failure(std::uint64_t answered, std::uint64_t expected)
           "",
           "the node answers chain id " + std::to_string(answered) + ", not " + std::to_string(expected),
           {}};
-}
-
-/// The highest of `heads` near which another one of `all` lies, themselves among them.
-std::optional<std::uint64_t> corroborated(std::vector<std::uint64_t> heads, const std::vector<std::uint64_t>& all) {
-  std::sort(heads.rbegin(), heads.rend());
-  for (const std::uint64_t head : heads) {
-    const auto near = std::count_if(all.begin(), all.end(), [head](std::uint64_t other) {
-      return std::max(head, other) - std::min(head, other) <= head_tolerance;
-    });
-    if (near > 1 || all.size() == 1) return head;
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -77,13 +66,13 @@ Fleet::Fleet(std::vector<rpc::Provider> providers, bool allow_mainnet) : allow_m
                    [](const auto& a, const auto& b) { return a.provider_id < b.provider_id; });
   for (rpc::Provider& provider : providers) {
     if (!chain_id_) chain_id_ = provider.chain_id;
-    Endpoint endpoint{std::move(provider), false, {}, {}};
-    if (!endpoint.provider.config_error.empty()) {
-      endpoint.excluded = rpc::Failure{rpc::ErrorClass::config, "", endpoint.provider.config_error, {}};
-    } else if (is_mainnet(endpoint.provider) && !allow_mainnet_) {
-      endpoint.excluded = mainnet_failure();
+    Member member{std::move(provider), false, {}, {}};
+    if (!member.provider.config_error.empty()) {
+      member.excluded = rpc::Failure{rpc::ErrorClass::config, "", member.provider.config_error, {}};
+    } else if (is_mainnet(member.provider) && !allow_mainnet_) {
+      member.excluded = mainnet_failure();
     }
-    endpoints_.push_back(std::move(endpoint));
+    members_.push_back(std::move(member));
   }
 }
 
@@ -104,60 +93,106 @@ void Fleet::hear_chain_ids(const std::vector<std::size_t>& asked, const std::vec
 }
 
 void Fleet::hear_chain_id(std::size_t i, const rpc::Answer& answer) {
-  Endpoint& endpoint = endpoints_[i];
+  Member& member = members_[i];
   const auto answered = quantity_of(answer);
   if (!answered) {
-    endpoint.silence = answer.failure.value_or(
+    member.silence = answer.failure.value_or(
         rpc::Failure{rpc::ErrorClass::malformed, "", "the answer to eth_chainId is not a quantity", {}});
-    if (endpoint.silence->error_class == rpc::ErrorClass::config) endpoint.excluded = endpoint.silence;
+    if (member.silence->error_class == rpc::ErrorClass::config && !answer.is_ours()) member.excluded = member.silence;
     return;
   }
-  const std::uint64_t expected = endpoint.provider.chain_id.value_or(*chain_id_);
+  const std::uint64_t expected = member.provider.chain_id.value_or(*chain_id_);
   if (*answered != expected || *answered != *chain_id_) {
-    endpoint.excluded = wrong_chain_failure(*answered, *answered != expected ? expected : *chain_id_);
+    member.excluded = wrong_chain_failure(*answered, *answered != expected ? expected : *chain_id_);
   } else if (*answered == ethereum_mainnet && !allow_mainnet_) {
-    endpoint.excluded = mainnet_failure();
+    member.excluded = mainnet_failure();
   } else {
-    endpoint.verified = true;
+    member.verified = true;
   }
+}
+
+std::optional<BlockId> Fleet::agreed_block(const std::vector<std::size_t>& asked,
+                                           const std::vector<rpc::Answer>& answers) const {
+  std::map<BlockId, std::size_t> votes;
+  std::size_t voters = 0;
+  for (std::size_t k = 0; k < asked.size(); ++k) {
+    const auto block = members_[asked[k]].verified ? block_of(answers[k]) : std::nullopt;
+    if (!block || !block->number || block->hash.empty()) continue;
+    ++votes[{*block->number, block->hash}];
+    ++voters;
+  }
+  const auto most =
+      std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == votes.end() || (voters > 1 && most->second < 2)) return std::nullopt;
+  return most->first;
 }
 
 void Fleet::hear_genesis(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers) {
-  for (std::size_t k = 0; k < asked.size() && genesis_.empty(); ++k) {
-    const auto block = endpoints_[asked[k]].verified ? block_of(answers[k]) : std::nullopt;
-    if (block && block->number == 0) genesis_ = block->hash;
-  }
+  const auto first = agreed_block(asked, answers);
+  if (first && first->number == 0) genesis_ = first->hash;
 }
 
-void Fleet::exclude(std::size_t i, rpc::Failure failure) {
-  endpoints_[i].excluded = std::move(failure);
+void Fleet::hear_latest(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers) {
+  latest_ = agreed_block(asked, answers);
 }
 
 std::vector<std::size_t> Fleet::all_asked() const {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < size(); ++i) {
-    if (!endpoints_[i].excluded) indices.push_back(i);
+    if (!members_[i].excluded) indices.push_back(i);
   }
   return indices;
 }
 
 std::vector<std::size_t> Fleet::verified() const {
   std::vector<std::size_t> indices = all_asked();
-  std::erase_if(indices, [&](std::size_t i) { return !endpoints_[i].verified; });
+  std::erase_if(indices, [&](std::size_t i) { return !members_[i].verified; });
   return indices;
 }
 
 std::vector<std::size_t> Fleet::unverified() const {
   std::vector<std::size_t> indices = all_asked();
-  std::erase_if(indices, [&](std::size_t i) { return endpoints_[i].verified; });
+  std::erase_if(indices, [&](std::size_t i) { return members_[i].verified; });
   return indices;
 }
 
 std::optional<std::size_t> Fleet::find(const std::string& provider_id) const {
   for (std::size_t i = 0; i < size(); ++i) {
-    if (endpoints_[i].provider.provider_id == provider_id) return i;
+    if (members_[i].provider.provider_id == provider_id) return i;
   }
   return std::nullopt;
+}
+
+rpc::Clock::duration Fleet::block_time() const {
+  return rpc::Milliseconds(members_.empty() ? 0 : members_.front().provider.block_time_ms);
+}
+
+std::int64_t Fleet::head_max_ahead() const {
+  return members_.empty() ? 0 : members_.front().provider.head_max_ahead;
+}
+
+Fleets::Fleets(const std::vector<rpc::Provider>& providers) {
+  std::map<std::string, std::vector<rpc::Provider>> by_chain;
+  for (const rpc::Provider& provider : providers) {
+    if (provider.kind == rpc::ChainKind::evm) by_chain[chain_of(provider)].push_back(provider);
+  }
+  for (auto& [chain, members] : by_chain) fleets_.push_back(std::make_unique<Fleet>(std::move(members), true));
+}
+
+Fleets::Place Fleets::find(const std::string& provider_id, std::optional<std::uint64_t> chain_id) const {
+  for (const auto& fleet : fleets_) {
+    if (const auto own = fleet->find(provider_id)) return {fleet.get(), own};
+  }
+  for (const auto& fleet : fleets_) {
+    if (fleets_.size() == 1 || (chain_id && fleet->chain_id() == chain_id)) return {fleet.get(), std::nullopt};
+  }
+  return {};
+}
+
+std::vector<Fleet*> Fleets::all() const {
+  std::vector<Fleet*> all;
+  for (const auto& fleet : fleets_) all.push_back(fleet.get());
+  return all;
 }
 
 rpc::Call call_to(const Fleet& fleet, std::size_t i, std::string method, std::string params,
@@ -187,9 +222,11 @@ std::optional<chain::Block> block_of(const rpc::Answer& answer) {
 }
 
 std::optional<std::uint64_t> quantity_of(const rpc::Answer& answer) {
+  constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (answer.failure) return std::nullopt;
   try {
-    return chain::read_quantity_result(answer.result);
+    const std::uint64_t value = chain::read_quantity_result(answer.result);
+    return value > largest ? std::nullopt : std::optional(value);
   } catch (const chain::Misread&) {
     return std::nullopt;
   }
@@ -202,20 +239,6 @@ std::string json_strings(std::initializer_list<std::string> texts) {
     json += '"' + text + '"';
   }
   return json + ']';
-}
-
-void Heads::add(std::optional<std::uint64_t> head, bool is_own) {
-  if (!head) return;
-  all_.push_back(*head);
-  if (!is_own) others_.push_back(*head);
-}
-
-std::optional<std::uint64_t> Heads::of_all() const {
-  return corroborated(all_, all_);
-}
-
-std::optional<std::uint64_t> Heads::of_others() const {
-  return corroborated(others_.empty() ? all_ : others_, all_);
 }
 
 }  // namespace rpcroute::transaction

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,8 +17,16 @@
 
 namespace rpcroute::transaction {
 
+/// A block by its height and hash.
+struct BlockId {
+  std::uint64_t number = 0;
+  std::string hash;
+
+  auto operator<=>(const BlockId&) const = default;
+};
+
 /// One provider and its standing.
-struct Endpoint {
+struct Member {
   rpc::Provider provider;
   bool verified = false;                 ///< answered eth_chainId with the chain's
   std::optional<rpc::Failure> excluded;  ///< wrong_chain, mainnet or config: neither drawn nor asked
@@ -38,21 +47,24 @@ class Fleet {
  public:
   Fleet(std::vector<rpc::Provider> providers, bool allow_mainnet);
 
-  std::size_t size() const { return endpoints_.size(); }
-  const Endpoint& operator[](std::size_t i) const { return endpoints_[i]; }
+  std::size_t size() const { return members_.size(); }
+  const Member& operator[](std::size_t i) const { return members_[i]; }
 
   /// Reads eth_chainId's answers, one for each of `asked`. A provider whose chain id is configured must answer it; the
   /// others that of their neighbours, or what all of them agree on. Silence excludes nobody. Throws
   /// std::invalid_argument when nothing is configured and the answers differ.
   void hear_chain_ids(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers);
 
-  void exclude(std::size_t i, rpc::Failure failure);
-
-  /// Reads answers to eth_getBlockByNumber("0x0"), one for each of `asked`; those of verified providers count.
+  /// Reads answers to eth_getBlockByNumber for "0x0" and for "latest", one for each of `asked`. The block that most
+  /// verified providers show counts; where there are several, two at least must agree.
   void hear_genesis(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers);
+  void hear_latest(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers);
 
   /// Hash of the chain's first block; empty when nobody told.
   const std::string& genesis() const { return genesis_; }
+
+  /// A recent block of the chain: another chain has another one at its height. Empty when providers agree on none.
+  const std::optional<BlockId>& latest() const { return latest_; }
 
   /// Known after the first answer.
   std::optional<std::uint64_t> chain_id() const { return chain_id_; }
@@ -63,17 +75,46 @@ class Fleet {
 
   std::optional<std::size_t> find(const std::string& provider_id) const;
 
+  /// Of the chain, as its providers' rows have it.
+  rpc::Clock::duration block_time() const;
+  std::int64_t head_max_ahead() const;
+
  private:
   void hear_chain_id(std::size_t i, const rpc::Answer& answer);
   void adopt_chain_id(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers);
 
-  std::vector<Endpoint> endpoints_;
+  std::optional<BlockId> agreed_block(const std::vector<std::size_t>& asked,
+                                      const std::vector<rpc::Answer>& answers) const;
+
+  std::vector<Member> members_;
   std::optional<std::uint64_t> chain_id_;
   std::string genesis_;
+  std::optional<BlockId> latest_;
   bool allow_mainnet_;
 };
 
-/// The call `method(params)` at endpoint `i`.
+/// One fleet for each chain of the providers; mainnets included, since whoever signed has allowed them.
+class Fleets {
+ public:
+  explicit Fleets(const std::vector<rpc::Provider>& providers);
+
+  /// The fleet that has the provider, and its place there.
+  struct Place {
+    Fleet* fleet = nullptr;
+    std::optional<std::size_t> own;
+  };
+
+  /// Where the provider is; when it is nowhere, the only fleet there is or the one of that chain id, without a place;
+  /// when that is nothing either, no fleet.
+  Place find(const std::string& provider_id, std::optional<std::uint64_t> chain_id) const;
+
+  std::vector<Fleet*> all() const;
+
+ private:
+  std::vector<std::unique_ptr<Fleet>> fleets_;
+};
+
+/// The call `method(params)` at provider `i`.
 rpc::Call call_to(const Fleet& fleet, std::size_t i, std::string method, std::string params, rpc::Milliseconds timeout);
 
 /// The same call at each of `whom`.
@@ -83,27 +124,10 @@ std::vector<rpc::Call> calls_to(const Fleet& fleet, const std::vector<std::size_
 /// A block; nullopt for a failure, null or anything else.
 std::optional<chain::Block> block_of(const rpc::Answer& answer);
 
-/// A quantity result; nullopt for a failure or anything else.
+/// A quantity result below 2^63, which is all that a height or a count can be; nullopt for a failure or anything else.
 std::optional<std::uint64_t> quantity_of(const rpc::Answer& answer);
 
 /// A JSON array of strings. They must need no escaping.
 std::string json_strings(std::initializer_list<std::string> texts);
-
-/// Heights that providers answered at about the same time. A head counts when another one reaches it to within 512
-/// blocks, so that one provider on another chain moves nothing, or when it is the only one.
-class Heads {
- public:
-  void add(std::optional<std::uint64_t> head, bool is_own);
-
-  /// The highest that counts; empty when there is none.
-  std::optional<std::uint64_t> of_all() const;
-
-  /// The same without the drawn provider's; with it when there is no other.
-  std::optional<std::uint64_t> of_others() const;
-
- private:
-  std::vector<std::uint64_t> others_;
-  std::vector<std::uint64_t> all_;
-};
 
 }  // namespace rpcroute::transaction

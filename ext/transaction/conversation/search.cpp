@@ -3,90 +3,152 @@
 #include <algorithm>
 
 #include "chain/receipt.hpp"
+#include "transaction/conversation/heads.hpp"
 
 namespace rpcroute::transaction {
 namespace {
 
-/// Of the last answers, which are one from each of `whom` to eth_blockNumber.
-std::optional<std::uint64_t> head_of(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers,
-                                     std::size_t own) {
-  Heads heads;
-  for (std::size_t k = 0; k < whom.size(); ++k) {
-    heads.add(quantity_of(answers[answers.size() - whom.size() + k]), whom[k] == own);
+/// What one provider says of a transaction.
+struct Word {
+  std::size_t by = 0;
+  bool denies = false;
+};
+
+/// Adds up what each said, and the heights: the last answers, one from each of `whom`.
+void conclude(SearchResult& result, const Fleet& fleet, const std::vector<Word>& words,
+              const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers,
+              std::optional<std::size_t> own) {
+  bool another_answers = false;
+  bool another_denies = false;
+  result.own_is_silent = own && std::find(whom.begin(), whom.end(), *own) != whom.end();
+  for (const Word& word : words) {
+    result.denials += word.denies ? 1 : 0;
+    const bool is_own = word.by == own;
+    result.own_is_silent = result.own_is_silent && !is_own;
+    result.own_denies = result.own_denies || (is_own && word.denies);
+    another_answers = another_answers || !is_own;
+    another_denies = another_denies || (!is_own && word.denies);
   }
-  return heads.of_others();
+  result.others_agree = another_denies || !another_answers;
+  Heads heads(fleet, own);
+  for (std::size_t k = 0; k < whom.size(); ++k) {
+    heads.add(whom[k], quantity_of(answers[answers.size() - whom.size() + k]));
+  }
+  result.head = heads.of_others();
 }
 
 /// nullopt: the answer tells nothing; empty: the block does not hold it.
 std::optional<std::string> hash_in_block(const rpc::Answer& answer, const NodeTransaction& transaction) {
-  if (answer.failure) return std::nullopt;
-  try {
-    const auto block = chain::read_block(answer.result);
-    if (!block) return std::nullopt;
-    for (const chain::BlockTransaction& other : block->transactions) {
-      const bool same = other.from == transaction.account && other.to == transaction.account &&
-                        other.nonce == transaction.nonce && other.value == chain::Uint256();
-      if (same) return other.hash;
-    }
-    return std::string();
-  } catch (const chain::Misread&) {
-    return std::nullopt;
+  const auto block = block_of(answer);
+  if (!block) return std::nullopt;
+  for (const chain::BlockTransaction& other : block->transactions) {
+    const bool same = other.from == transaction.account && other.to == transaction.account &&
+                      other.nonce == transaction.nonce && other.value == chain::Uint256();
+    if (same) return other.hash;
   }
+  return std::string();
 }
 
 void append(std::vector<rpc::Call>& calls, std::vector<rpc::Call> more) {
   calls.insert(calls.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-}  // namespace
-
-std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash) {
+/// Reads what a node tells; nullopt when it is not what the method promises.
+template <class Read>
+auto lenient(const rpc::Answer& answer, Read&& read) -> std::optional<decltype(read(answer.result))> {
   if (answer.failure) return std::nullopt;
   try {
-    return chain::knows_transaction(answer.result, tx_hash);
+    return read(answer.result);
   } catch (const chain::Misread&) {
     return std::nullopt;
   }
 }
 
-void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::string& tx_hash, std::size_t own,
-                    rpc::Milliseconds call_timeout, SearchThen then) {
-  const std::vector<std::size_t> whom = fleet.all_asked();
+}  // namespace
+
+std::vector<std::size_t> ready_ones(const Conversation& conversation, const Fleet& fleet, std::vector<std::size_t> whom,
+                                    Urgency urgency) {
+  const auto now = conversation.now();
+  std::erase_if(whom, [&](std::size_t i) {
+    const Pace pace = conversation.pace(fleet[i].provider.provider_id);
+    return (urgency == Urgency::last_word ? pace.rests_until() : pace.ready()) > now;
+  });
+  return whom;
+}
+
+std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash) {
+  const auto known = lenient(answer, [&](const auto& json) { return chain::read_transaction(json, tx_hash); });
+  return known ? std::optional(known->has_value()) : std::nullopt;
+}
+
+std::optional<bool> has_receipt(const rpc::Answer& answer, const std::string& tx_hash) {
+  const auto receipt = lenient(answer, [&](const auto& json) { return chain::read_receipt(json, tx_hash); });
+  return receipt ? std::optional(receipt->has_value()) : std::nullopt;
+}
+
+void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::string& tx_hash,
+                    std::optional<std::size_t> own, rpc::Milliseconds call_timeout, Urgency urgency, SearchThen then) {
+  const std::vector<std::size_t> whom = ready_ones(conversation, fleet, fleet.all_asked(), urgency);
   auto calls = calls_to(fleet, whom, "eth_getTransactionByHash", json_strings({tx_hash}), call_timeout);
   append(calls, calls_to(fleet, whom, "eth_blockNumber", "[]", call_timeout));
-  conversation.ask_all(std::move(calls), [=, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
+  conversation.ask_all(std::move(calls), [=, &fleet, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
     SearchResult result;
+    std::vector<Word> words;
     for (std::size_t k = 0; k < whom.size(); ++k) {
-      const auto known = knows(answers[k], tx_hash);
-      if (known == true) result.tx_hash = tx_hash;
-      if (known == false) {
-        ++result.denials;
-        result.own_denies = result.own_denies || whom[k] == own;
-      }
+      const auto told = lenient(answers[k], [&](const auto& json) { return chain::read_transaction(json, tx_hash); });
+      if (!told) continue;
+      words.push_back({whom[k], !*told});
+      if (!*told) continue;
+      result.tx_hash = tx_hash;
+      const bool sealed = !(*told)->block_hash.empty() && (*told)->block_number;
+      if (sealed) result.blocks.push_back({*(*told)->block_number, (*told)->block_hash});
     }
-    result.head = head_of(whom, answers, own);
+    conclude(result, fleet, words, whom, answers, own);
     then(result);
   });
 }
 
 void search_by_nonce(Conversation& conversation, const Fleet& fleet, const NodeTransaction& transaction,
-                     std::size_t own, rpc::Milliseconds call_timeout, SearchThen then) {
-  const std::vector<std::size_t> whom = fleet.all_asked();
+                     std::optional<std::size_t> own, rpc::Milliseconds call_timeout, SearchThen then) {
+  const std::vector<std::size_t> whom = ready_ones(conversation, fleet, fleet.all_asked());
   auto calls = calls_to(fleet, whom, "eth_getBlockByNumber", R"(["pending",true])", call_timeout);
   append(calls, calls_to(fleet, whom, "eth_getBlockByNumber", R"(["latest",true])", call_timeout));
   append(calls, calls_to(fleet, whom, "eth_blockNumber", "[]", call_timeout));
-  conversation.ask_all(std::move(calls), [=, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
+  conversation.ask_all(std::move(calls), [=, &fleet, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
     SearchResult result;
-    for (std::size_t k = 0; k < 2 * whom.size(); ++k) {
-      const auto hash = hash_in_block(answers[k], transaction);
-      if (hash && !hash->empty()) result.tx_hash = *hash;
-      const bool of_pool = k < whom.size();
-      if (of_pool && hash && hash->empty()) {
-        ++result.denials;
-        result.own_denies = result.own_denies || whom[k] == own;
+    std::vector<Word> words;
+    for (std::size_t k = 0; k < whom.size(); ++k) {
+      const auto pending = hash_in_block(answers[k], transaction);
+      const auto latest = hash_in_block(answers[whom.size() + k], transaction);
+      for (const auto& hash : {pending, latest}) {
+        if (hash && !hash->empty()) result.tx_hash = *hash;
+      }
+      if (pending) words.push_back({whom[k], pending->empty()});
+    }
+    conclude(result, fleet, words, whom, answers, own);
+    then(result);
+  });
+}
+
+void search_block(Conversation& conversation, const Fleet& fleet, const BlockId& block, rpc::Milliseconds call_timeout,
+                  Urgency urgency, BlockThen then) {
+  const std::vector<std::size_t> whom = ready_ones(conversation, fleet, fleet.all_asked(), urgency);
+  auto calls = calls_to(fleet, whom, "eth_getBlockByNumber", R"([")" + chain::quantity(block.number) + R"(",false])",
+                        call_timeout);
+  conversation.ask_all(std::move(calls), [block, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
+    BlockResult result;
+    for (const rpc::Answer& answer : answers) {
+      const auto told = lenient(answer, [](const auto& json) { return chain::read_block(json); });
+      if (!told) continue;
+      if (!*told) {
+        ++result.absent;
+      } else if ((*told)->hash == block.hash && (*told)->number == block.number) {
+        ++result.same;
+        if ((*told)->timestamp) result.timestamp = static_cast<std::int64_t>(*(*told)->timestamp);
+      } else {
+        ++result.different;
       }
     }
-    result.head = head_of(whom, answers, own);
     then(result);
   });
 }

@@ -1,4 +1,4 @@
-// Whether anybody knows a transaction whose sending went wrong.
+// What the providers know: of a transaction whose fate is unclear, and of the block that is said to hold it.
 #pragma once
 
 #include <functional>
@@ -17,25 +17,57 @@ struct NodeTransaction {
   std::uint64_t nonce = 0;
 };
 
-/// What one round of asking gave.
+/// What one round of asking gave. Providers that want to be left alone are not asked.
 struct SearchResult {
   std::optional<std::string> tx_hash;  ///< somebody knows it
-  bool own_denies = false;             ///< the drawn provider answered that it does not
-  std::size_t denials = 0;             ///< providers that answered so
+  std::vector<BlockId> blocks;         ///< in which somebody shows it
+  std::size_t denials = 0;             ///< providers that answered that they do not know it
+  bool own_denies = false;             ///< the drawn provider is among them
+  bool own_is_silent = false;          ///< it was asked, and did not answer
+  bool others_agree = true;            ///< another denies it too, where another answered
   std::optional<std::uint64_t> head;   ///< corroborated, as all but the drawn provider see it unless it is alone
+
+  /// Nobody knows it, the drawn provider says so itself, and where another one answered, so does that.
+  bool denied() const { return !tx_hash && own_denies && others_agree; }
 };
 
 using SearchThen = std::function<void(const SearchResult&)>;
 
-/// Whether an answer to eth_getTransactionByHash knows the transaction; nullopt when it tells nothing.
-std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash);
+/// Whom a question may go to: those that are ready, or, for a last word, all that have not asked for rest themselves.
+enum class Urgency { usual, last_word };
 
-/// Asks every provider for the transaction by its hash, in the pool or in a block.
-void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::string& tx_hash, std::size_t own,
-                    rpc::Milliseconds call_timeout, SearchThen then);
+/// Asks every provider for the transaction by its hash, in the pool or in a block. `own`: the drawn provider, or none.
+void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::string& tx_hash,
+                    std::optional<std::size_t> own, rpc::Milliseconds call_timeout, Urgency urgency, SearchThen then);
 
 /// Looks through every provider's pending and latest block for a transfer of nothing to oneself with that number.
 void search_by_nonce(Conversation& conversation, const Fleet& fleet, const NodeTransaction& transaction,
-                     std::size_t own, rpc::Milliseconds call_timeout, SearchThen then);
+                     std::optional<std::size_t> own, rpc::Milliseconds call_timeout, SearchThen then);
+
+/// What the providers show at a block's height.
+struct BlockResult {
+  std::size_t same = 0;                   ///< providers that show the block
+  std::size_t different = 0;              ///< that show another one
+  std::size_t absent = 0;                 ///< that have none there
+  std::optional<std::int64_t> timestamp;  ///< of the block, whole Unix seconds
+
+  /// The block is part of the chain, as most of those see it who have a block at its height.
+  bool stands() const { return same > different; }
+};
+
+using BlockThen = std::function<void(const BlockResult&)>;
+
+/// Asks every provider for the block at that height.
+void search_block(Conversation& conversation, const Fleet& fleet, const BlockId& block, rpc::Milliseconds call_timeout,
+                  Urgency urgency, BlockThen then);
+
+/// Those of `whom` that may be asked now.
+std::vector<std::size_t> ready_ones(const Conversation& conversation, const Fleet& fleet, std::vector<std::size_t> whom,
+                                    Urgency urgency = Urgency::usual);
+
+/// Whether an answer to eth_getTransactionByHash, or to eth_getTransactionReceipt, knows the transaction; nullopt when
+/// it tells nothing.
+std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash);
+std::optional<bool> has_receipt(const rpc::Answer& answer, const std::string& tx_hash);
 
 }  // namespace rpcroute::transaction

@@ -62,12 +62,15 @@ void survey(Conversation& conversation, Fleet& fleet, const std::string& account
   conversation.ask_all(std::move(calls), [&fleet, whom, wishes, then](const std::vector<rpc::Answer>& answers) {
     std::vector<rpc::Answer> chain_ids;
     std::vector<rpc::Answer> first_blocks;
+    std::vector<rpc::Answer> latest_blocks;
     for (std::size_t k = 0; k < whom.size(); ++k) {
       chain_ids.push_back(answers[questions * k]);
+      latest_blocks.push_back(answers[questions * k + 1]);
       first_blocks.push_back(answers[questions * k + 4]);
     }
     fleet.hear_chain_ids(whom, chain_ids);
     fleet.hear_genesis(whom, first_blocks);
+    fleet.hear_latest(whom, latest_blocks);
     Findings findings;
     for (std::size_t k = 0; k < whom.size(); ++k) {
       if (fleet[whom[k]].verified) add_to(findings, &answers[questions * k]);

@@ -10,22 +10,10 @@ namespace {
 /// An acknowledgement may take longer than a read: a provider that lags passes the transaction on first.
 constexpr rpc::Milliseconds send_timeout{10'000};
 
-constexpr int rounds_after_nonce_used = 3;
-constexpr int denials_that_count = 3;
-constexpr std::uint64_t blocks_that_count = 3;
-constexpr double doubt_sec = 30;
-
-/// The hash that an acknowledgement names must be the one that was computed.
-std::optional<Verdict> objection(const rpc::Answer& answer, std::string& tx_hash) {
-  try {
-    std::string acknowledged = chain::read_hash_result(answer.result);
-    if (!tx_hash.empty() && acknowledged != tx_hash) throw chain::Misread{"another transaction's hash was answered"};
-    tx_hash = std::move(acknowledged);
-    return std::nullopt;
-  } catch (const chain::Misread& misread) {
-    return Verdict{Acceptance::unclear, rpc::ErrorClass::malformed, misread.message};
-  }
-}
+constexpr int denials_that_count = 2;
+constexpr int silences_that_count = 3;
+constexpr int blocks_that_count = 2;
+constexpr int quick_rounds = 4;
 
 }  // namespace
 
@@ -33,6 +21,10 @@ rpc::Call call_to_send(const Fleet& fleet, std::size_t i, std::string method, st
   rpc::Call call = call_to(fleet, i, std::move(method), std::move(params), send_timeout);
   call.never_resend = true;
   return call;
+}
+
+rpc::Clock::duration longest_doubt(const Fleet& fleet, rpc::Milliseconds call_timeout) {
+  return send_timeout + (blocks_that_count + 1) * fleet.block_time() + quick_rounds * call_timeout;
 }
 
 Delivery::Delivery(Exchange& exchange, const Fleet& fleet, std::size_t own, std::string tx_hash,
@@ -51,8 +43,6 @@ Delivery::Delivery(Exchange& exchange, const Fleet& fleet, std::size_t own, std:
 void Delivery::start(rpc::Call call) {
   started_ = conversation_.now();
   timestamp_ = conversation_.unix_now();
-  // libcurl would quietly repeat a request whose warm connection was reset: the bytes are to leave once.
-  call.never_resend = true;
   conversation_.ask(std::move(call), [this](const rpc::Answer& answer) { hear(answer); });
 }
 
@@ -61,16 +51,29 @@ void Delivery::hear(const rpc::Answer& answer) {
   answered_ = answer.finished;
   started_ = answer.started;
   timestamp_ = answer.timestamp - seconds_between(answer.started, answer.finished);
-  outcome_.verdict = judge_send(answer);
-  if (!answer.failure) {
-    if (auto objected = objection(answer, outcome_.tx_hash)) outcome_.verdict = *objected;
-  }
-  const bool accepted = outcome_.verdict.acceptance == Acceptance::accepted;
-  outcome_.was_known = answer.failure && (accepted || outcome_.verdict.acceptance == Acceptance::nonce_used);
+  acceptance_ = judge_send(answer);
+  outcome_.failure = answer.failure;
+  if (!answer.failure) check_hash(answer);
+  const bool accepted = acceptance_ == Acceptance::accepted;
+  outcome_.was_known = was_known(answer);
   const bool is_sharp = conversation_.absent_between(answer.started, answer.finished) <= beat_;
   if (accepted && is_sharp) outcome_.submit_ms = 1000 * seconds_between(answer.started, answer.finished);
   if (accepted || confirmed_) return end(DeliveryEnd::accepted);
   search();
+}
+
+/// The hash that an acknowledgement names must be the one that was computed.
+void Delivery::check_hash(const rpc::Answer& answer) {
+  try {
+    std::string acknowledged = chain::read_hash_result(answer.result);
+    if (!outcome_.tx_hash.empty() && acknowledged != outcome_.tx_hash) {
+      throw chain::Misread{"another transaction's hash was answered"};
+    }
+    outcome_.tx_hash = std::move(acknowledged);
+  } catch (const chain::Misread& misread) {
+    acceptance_ = Acceptance::unclear;
+    outcome_.failure = rpc::Failure{rpc::ErrorClass::malformed, "", misread.message, {}};
+  }
 }
 
 void Delivery::search() {
@@ -78,43 +81,45 @@ void Delivery::search() {
   if (outcome_.tx_hash.empty()) {
     search_by_nonce(conversation_, fleet_, *node_transaction_, own_, call_timeout_, then);
   } else {
-    search_by_hash(conversation_, fleet_, outcome_.tx_hash, own_, call_timeout_, then);
+    search_by_hash(conversation_, fleet_, outcome_.tx_hash, own_, call_timeout_, Urgency::usual, then);
   }
 }
 
 void Delivery::weigh(const SearchResult& result) {
   // What a node's own account sent under a number it calls used is another transaction: it is not ours by its number.
-  const bool ours = !outcome_.tx_hash.empty() || outcome_.verdict.acceptance == Acceptance::unclear;
+  const bool ours = !outcome_.tx_hash.empty() || acceptance_ == Acceptance::unclear;
   if (result.tx_hash && ours) {
     outcome_.tx_hash = *result.tx_hash;
     return end(DeliveryEnd::accepted);
   }
   ++rounds_;
-  if (result.own_denies) ++own_denials_;
+  if (result.denied()) ++denials_;
+  if (result.own_is_silent) ++silences_;
   if (!first_head_) first_head_ = result.head;
   if (result.head) last_head_ = std::max(last_head_.value_or(0), *result.head);
   if (is_refuted()) {
-    const bool unsent = outcome_.verdict.acceptance == Acceptance::unsent;
-    return end(unsent ? DeliveryEnd::unsent : DeliveryEnd::refused);
+    return end(acceptance_ == Acceptance::unsent ? DeliveryEnd::unsent : DeliveryEnd::refused);
   }
-  conversation_.at(conversation_.now() + beat_, [this] { search(); });
+  const auto pause = rounds_ < quick_rounds ? beat_ : std::max(beat_, fleet_.block_time() / 4);
+  conversation_.after(pause, [this] { search(); });
 }
 
 bool Delivery::is_refuted() const {
-  switch (outcome_.verdict.acceptance) {
+  const bool grown = first_head_ && last_head_ && *last_head_ >= *first_head_ + blocks_that_count;
+  const bool doubted_long = grown || conversation_.now() - answered_ >= blocks_that_count * fleet_.block_time();
+  const bool is_silent = silences_ >= silences_that_count && doubted_long;
+  switch (acceptance_) {
     case Acceptance::accepted:
+    case Acceptance::unclear:
       return false;
-    case Acceptance::refused:
     case Acceptance::unsent:
       return true;
-    case Acceptance::nonce_used:
-      return rounds_ >= rounds_after_nonce_used;
-    case Acceptance::unclear:
-      break;
+    case Acceptance::refused:
+      return denials_ > 0 || is_silent;
+    case Acceptance::doubted:
+      return is_silent || (denials_ >= denials_that_count && doubted_long);
   }
-  const bool grown = first_head_ && last_head_ && *last_head_ >= *first_head_ + blocks_that_count;
-  const bool late = seconds_between(answered_, conversation_.now()) >= doubt_sec;
-  return own_denials_ >= denials_that_count && (grown || late);
+  return false;
 }
 
 void Delivery::confirm() {

@@ -13,30 +13,34 @@
 namespace rpcroute::transaction {
 
 enum class DeliveryEnd {
-  accepted,  // acknowledged, or found at some provider after a bad answer
-  refused,   // a provider said no, and nobody knows the transaction
-  unsent,    // it did not leave, and nobody knows it
-  lost,      // the answer was lost and the drawn provider cannot be asked any more: it may have landed
+  accepted,  ///< acknowledged, or found at some provider after a bad answer
+  refused,   ///< a provider said no, and nobody knows the transaction
+  unsent,    ///< it did not leave, and nobody knows it
+  lost,      ///< it left, and nobody could tell what became of it in time: it may have landed
 };
 
 struct DeliveryOutcome {
   DeliveryEnd end = DeliveryEnd::refused;
-  Verdict verdict;                  ///< of the answer; unless accepted, the reason
-  std::string tx_hash;              ///< empty when the node signs and nothing came of it
-  std::optional<double> submit_ms;  ///< broadcast → acknowledgement
-  bool was_known = false;           ///< accepted, and the provider seems to have had it before: when it left is unknown
+  std::optional<rpc::Failure> failure;  ///< of the answer
+  std::string tx_hash;                  ///< empty when the node signs and nothing came of it
+  std::optional<double> submit_ms;      ///< broadcast → acknowledgement
+  bool was_known = false;               ///< accepted, and the provider seems to have had it before
 };
 
 /// The call that hands a transaction over, with the patience an acknowledgement deserves. The client never repeats it
 /// by itself, as it would on a kept connection that breaks: the moment the bytes left would be lost.
 rpc::Call call_to_send(const Fleet& fleet, std::size_t i, std::string method, std::string params);
 
+/// How long a doubted transaction is looked up at most: two blocks and what the questions take.
+rpc::Clock::duration longest_doubt(const Fleet& fleet, rpc::Milliseconds call_timeout);
+
 /// Sends once. A bad answer is never the last word: every provider is asked for the transaction before it is called
 /// refused. How long it is looked for depends on what the answer left open:
-///   unsent, or a plain no   one round;
-///   "nonce too low"         three rounds a beat apart: the transaction itself may have used the number up;
-///   no or no clear answer   until the drawn provider itself, and all that answer, have denied it in three rounds, and
-///                           the chain has grown by three blocks or half a minute has passed; or until given up.
+///   unsent, refused   one round;
+///   doubted           until the drawn provider itself, and another where one answers, have denied it in two rounds,
+///   and
+///                     the chain has grown by two blocks or the time of two has passed;
+///   unclear           until it is given up: what left is lost only when its time is over.
 class Delivery {
  public:
   using Then = std::function<void(const DeliveryOutcome&)>;
@@ -62,6 +66,7 @@ class Delivery {
 
  private:
   void hear(const rpc::Answer& answer);
+  void check_hash(const rpc::Answer& answer);
   void search();
   void weigh(const SearchResult& result);
   bool is_refuted() const;
@@ -75,6 +80,7 @@ class Delivery {
   rpc::Milliseconds call_timeout_;
   Then then_;
   DeliveryOutcome outcome_;
+  Acceptance acceptance_ = Acceptance::unclear;
   rpc::Clock::time_point started_;
   rpc::Clock::time_point answered_;
   double timestamp_ = 0;
@@ -82,7 +88,8 @@ class Delivery {
   bool has_answer_ = false;
   bool ended_ = false;
   int rounds_ = 0;
-  int own_denials_ = 0;
+  int denials_ = 0;
+  int silences_ = 0;
   std::optional<std::uint64_t> first_head_;
   std::optional<std::uint64_t> last_head_;
 };

@@ -7,6 +7,7 @@
 
 #include "transaction/conversation/exchange.hpp"
 #include "transaction/conversation/fleet.hpp"
+#include "transaction/conversation/heads.hpp"
 
 namespace rpcroute::transaction {
 
@@ -15,11 +16,11 @@ namespace rpcroute::transaction {
 class BroadcastHead {
  public:
   /// Must stay where it is while `conversation` goes on.
-  BroadcastHead(Conversation& conversation, const Fleet& fleet, std::size_t own, rpc::Milliseconds call_timeout) {
+  BroadcastHead(Conversation& conversation, const Fleet& fleet, std::size_t own, rpc::Milliseconds call_timeout)
+      : own_(own), heads_(fleet, own) {
     for (const std::size_t i : fleet.verified()) {
-      conversation.ask(
-          call_to(fleet, i, "eth_blockNumber", "[]", call_timeout),
-          [this, is_own = i == own](const rpc::Answer& answer) { heads_.add(quantity_of(answer), is_own); });
+      conversation.ask(call_to(fleet, i, "eth_blockNumber", "[]", call_timeout),
+                       [this, i](const rpc::Answer& answer) { heads_.add(i, quantity_of(answer)); });
     }
   }
   BroadcastHead(const BroadcastHead&) = delete;
@@ -29,12 +30,13 @@ class BroadcastHead {
   /// none.
   std::optional<std::int64_t> of_others(std::optional<std::int64_t> earlier) const {
     Heads heads = heads_;
-    if (earlier) heads.add(static_cast<std::uint64_t>(*earlier), true);
+    if (earlier) heads.add(own_, static_cast<std::uint64_t>(*earlier));
     const auto head = heads.of_others();
     return head ? static_cast<std::int64_t>(*head) : earlier;
   }
 
  private:
+  std::size_t own_;
   Heads heads_;
 };
 

@@ -8,6 +8,7 @@ namespace rpcroute::transaction {
 namespace {
 
 constexpr int silences_that_count = 3;
+constexpr int beats_of_rest = 4;
 
 }  // namespace
 
@@ -26,7 +27,7 @@ void Watch::start() {
   const std::vector<std::size_t> whom = fleet_.all_asked();
   for (std::size_t k = 0; k < whom.size(); ++k) {
     const auto phase = beat_ * static_cast<rpc::Clock::rep>(k) / static_cast<rpc::Clock::rep>(whom.size());
-    conversation_.at(conversation_.now() + phase, [this, i = whom[k]] { look(i); });
+    conversation_.after(phase, [this, i = whom[k]] { look(i); });
   }
 }
 
@@ -36,6 +37,8 @@ void Watch::stop() {
 
 void Watch::look(std::size_t i) {
   const auto begun = conversation_.now();
+  const auto ready = conversation_.pace(fleet_[i].provider.provider_id).ready();
+  if (ready > begun) return conversation_.at(ready, [this, i] { look(i); });
   auto call = call_to(fleet_, i, "eth_getTransactionReceipt", json_strings({tx_hash_}), call_timeout_);
   conversation_.ask(std::move(call), [this, i, begun](const rpc::Answer& answer) {
     conversation_.at(std::max(begun + beat_, conversation_.now()), [this, i] { look(i); });
@@ -46,63 +49,99 @@ void Watch::look(std::size_t i) {
 
 void Watch::hear(std::size_t i, const rpc::Answer& answer) {
   View& view = views_[i];
-  const bool not_yet = answer.failure && is_indexing(*answer.failure);
+  const bool not_yet = answer.failure && is_not_yet(answer);
   if (answer.failure && !not_yet) {
     ++view.silences;
+    complaint_ = answer.failure->message;
     return;
   }
   try {
     const auto receipt = not_yet ? std::nullopt : chain::read_receipt(answer.result, tx_hash_);
     view.silences = 0;
-    if (receipt) return see(i, *receipt, answer.finished);
-    view.block_hash.clear();
-    view.sightings = 0;
-    unseen_ = std::max(unseen_.value_or(answer.started), answer.started);
-  } catch (const chain::Misread&) {
+    answered_ = answer.finished;
+    if (!receipt) return miss(i, answer.finished);
+    if (!receipt->block_hash.empty()) return see(i, *receipt, answer);
+    preconfirm(answer.finished);
+    miss(i, answer.finished);
+  } catch (const chain::Misread& misread) {
     ++view.silences;
+    complaint_ = misread.message;
   }
 }
 
-void Watch::see(std::size_t i, const chain::Receipt& receipt, rpc::Clock::time_point moment) {
-  View& view = views_[i];
-  view.sightings = view.block_hash == receipt.block_hash ? view.sightings + 1 : 1;
-  view.block_hash = receipt.block_hash;
-  auto& first = first_sights_.try_emplace(receipt.block_hash, FirstSight{receipt, moment, {}, unseen_}).first->second;
-  first.any = std::min(first.any, moment);
-  if (i == own_ && !first.own) first.own = moment;
+void Watch::miss(std::size_t i, rpc::Clock::time_point ended) {
+  views_[i].block_hash.clear();
+  unseen_ = std::max(unseen_.value_or(ended), ended);
 }
 
-std::optional<Sight> Watch::sight_of_views(int least_sightings) const {
-  std::map<std::string, std::size_t> votes;
-  for (const auto& [i, view] : views_) {
-    if (!view.block_hash.empty()) ++votes[view.block_hash];
+void Watch::see(std::size_t i, const chain::Receipt& receipt, const rpc::Answer& answer) {
+  views_[i].block_hash = receipt.block_hash;
+  const Sighting fresh{receipt, answer.started, answer.finished, {}, unseen_, false, false, {}};
+  Sighting& sighting = sightings_.try_emplace(receipt.block_hash, fresh).first->second;
+  if (answer.finished < sighting.first) {
+    sighting.first = answer.finished;
+    sighting.looked = answer.started;
   }
-  // In a fork that providers see differently, the block that most of them show.
-  const View* best = nullptr;
-  std::size_t shown_by = 0;
-  for (const auto& [i, view] : views_) {
-    if (view.block_hash.empty() || view.sightings < least_sightings) continue;
-    if (best != nullptr && votes[view.block_hash] <= votes[best->block_hash]) continue;
-    best = &view;
-    shown_by = i;
+  if (i == own_ && !sighting.own) sighting.own = answer.finished;
+  if (!sighting.stands && !sighting.asked) check(receipt.block_hash);
+}
+
+void Watch::check(const std::string& block_hash) {
+  Sighting& sighting = sightings_.at(block_hash);
+  sighting.asked = true;
+  search_block(conversation_, fleet_, {sighting.receipt.block_number, block_hash}, call_timeout_, Urgency::usual,
+               [this, block_hash](const BlockResult& result) {
+                 hear_block(block_hash, result);
+                 changed_();
+               });
+}
+
+void Watch::hear_block(const std::string& block_hash, const BlockResult& result) {
+  Sighting& sighting = sightings_.at(block_hash);
+  sighting.asked = false;
+  sighting.stands = result.stands();
+  sighting.block_timestamp = result.timestamp;
+  if (sighting.stands) return;
+  if (result.different + result.absent == 0) {
+    complaint_ = "its receipt was seen, but nobody shows the block";
+    return;
   }
-  if (best == nullptr) return std::nullopt;
-  const FirstSight& first = first_sights_.at(best->block_hash);
-  return Sight{first.receipt, first.any, first.own, first.unseen, shown_by};
+  // There was no such block yet: the sight that counts is one that finds it.
+  preconfirm(sighting.first);
+  unseen_ = std::max(unseen_.value_or(sighting.first), sighting.first);
+  sightings_.erase(block_hash);
+}
+
+void Watch::preconfirm(rpc::Clock::time_point moment) {
+  preconfirmed_ = std::min(preconfirmed_.value_or(moment), moment);
 }
 
 std::optional<Sight> Watch::settled() const {
-  return sight_of_views(2);
+  std::map<std::string, std::size_t> votes;
+  for (const auto& [i, view] : views_) {
+    const auto sighting = sightings_.find(view.block_hash);
+    if (sighting != sightings_.end() && sighting->second.stands) ++votes[view.block_hash];
+  }
+  // In a fork that providers see differently, the block that most of them show.
+  const auto best =
+      std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (best == votes.end()) return std::nullopt;
+  const Sighting& sighting = sightings_.at(best->first);
+  return Sight{sighting.receipt, sighting.looked, sighting.first,
+               sighting.own,     sighting.unseen, sighting.block_timestamp};
 }
 
-std::optional<Sight> Watch::provisional() const {
-  return sight_of_views(1);
+bool Watch::shown() const {
+  return std::any_of(views_.begin(), views_.end(), [](const auto& view) { return !view.second.block_hash.empty(); });
 }
 
 bool Watch::own_is_silent() const {
   if (!own_) return true;
   const auto view = views_.find(*own_);
-  return view != views_.end() && view->second.silences >= silences_that_count;
+  if (view == views_.end() || view->second.silences == 0) return false;
+  const bool wants_rest =
+      conversation_.pace(fleet_[*own_].provider.provider_id).ready() > conversation_.now() + beats_of_rest * beat_;
+  return wants_rest || view->second.silences >= silences_that_count;
 }
 
 }  // namespace rpcroute::transaction

@@ -10,22 +10,27 @@
 #include "chain/receipt.hpp"
 #include "transaction/conversation/exchange.hpp"
 #include "transaction/conversation/fleet.hpp"
+#include "transaction/conversation/search.hpp"
 
 namespace rpcroute::transaction {
 
-/// A receipt, and when it was first seen.
+/// A receipt whose block stands, and when it was first seen.
 struct Sight {
   chain::Receipt receipt;
-  rpc::Clock::time_point first;                  ///< at any provider
-  std::optional<rpc::Clock::time_point> own;     ///< at the provider that was drawn
-  std::optional<rpc::Clock::time_point> unseen;  ///< the last look before `first` that found no receipt began then
-  std::size_t seen_by = 0;                       ///< a provider that shows it now
+  rpc::Clock::time_point looked;                 ///< the look that first saw it, at any provider, began
+  rpc::Clock::time_point first;                  ///< and ended then
+  std::optional<rpc::Clock::time_point> own;     ///< first seen at the provider that was drawn
+  std::optional<rpc::Clock::time_point> unseen;  ///< the last look before it that found no receipt ended then
+  std::optional<std::int64_t> block_timestamp;   ///< whole Unix seconds
 };
 
-/// Asks every provider for the receipt, each on its own beat: one that stalls delays nobody.
+/// Asks every provider for the receipt, each on its own beat and at the pace it asks for: one that stalls delays
+/// nobody.
 ///
-/// A receipt counts once the same provider has shown the same block for it twice, a beat apart. A receipt that vanishes
-/// or moves to another block (a reorg) starts anew, and the first sight is that of the block that stayed.
+/// A receipt counts once the block at its height exists with its hash, as the providers show it. Until then it tells of
+/// a block that is not sealed, a preconfirmation, and the transaction is pending; so it is while a node says "not
+/// found" or "indexing" instead of null. A receipt that vanishes or moves to another block (a reorg) starts anew, and
+/// the first sight is that of the block that stayed.
 class Watch {
  public:
   /// `own` is the drawn provider, or none. `changed` runs after every answer; it must not destroy the watch.
@@ -38,30 +43,45 @@ class Watch {
   /// The receipt that counts, if one does.
   std::optional<Sight> settled() const;
 
-  /// The receipt that providers show now, though none has shown it twice.
-  std::optional<Sight> provisional() const;
+  /// Some provider shows a receipt now, whatever becomes of it.
+  bool shown() const;
 
-  /// The drawn provider has failed to answer three times running, or there is none.
+  /// When a receipt of a block that did not stand then was first seen.
+  std::optional<rpc::Clock::time_point> preconfirmed() const { return preconfirmed_; }
+
+  /// The drawn provider has failed to answer three times running, or fails and asks to be left alone, or there is none.
   bool own_is_silent() const;
+
+  /// When a question for the receipt was last answered, whatever the answer; empty when none ever was.
+  std::optional<rpc::Clock::time_point> answered() const { return answered_; }
+
+  /// Why the last look failed; empty when none did.
+  const std::string& complaint() const { return complaint_; }
 
  private:
   struct View {
-    std::string block_hash;                        ///< empty: no receipt
-    int sightings = 0;                             ///< of that block, running
-    int silences = 0;                              ///< failures, running
-    std::optional<rpc::Clock::time_point> denied;  ///< start of the last look that found none
+    std::string block_hash;  ///< empty: no receipt
+    int silences = 0;        ///< failures, running
   };
-  struct FirstSight {
+  /// A receipt of one block.
+  struct Sighting {
     chain::Receipt receipt;
-    rpc::Clock::time_point any;
+    rpc::Clock::time_point looked;
+    rpc::Clock::time_point first;
     std::optional<rpc::Clock::time_point> own;
     std::optional<rpc::Clock::time_point> unseen;
+    bool asked = false;  ///< the providers are being asked for its block
+    bool stands = false;
+    std::optional<std::int64_t> block_timestamp;
   };
 
   void look(std::size_t i);
   void hear(std::size_t i, const rpc::Answer& answer);
-  void see(std::size_t i, const chain::Receipt& receipt, rpc::Clock::time_point moment);
-  std::optional<Sight> sight_of_views(int least_sightings) const;
+  void see(std::size_t i, const chain::Receipt& receipt, const rpc::Answer& answer);
+  void miss(std::size_t i, rpc::Clock::time_point ended);
+  void check(const std::string& block_hash);
+  void hear_block(const std::string& block_hash, const BlockResult& result);
+  void preconfirm(rpc::Clock::time_point moment);
 
   Conversation conversation_;
   const Fleet& fleet_;
@@ -71,8 +91,11 @@ class Watch {
   rpc::Milliseconds call_timeout_;
   std::function<void()> changed_;
   std::map<std::size_t, View> views_;
-  std::map<std::string, FirstSight> first_sights_;  ///< by block hash
+  std::map<std::string, Sighting> sightings_;  ///< by block hash
   std::optional<rpc::Clock::time_point> unseen_;
+  std::optional<rpc::Clock::time_point> preconfirmed_;
+  std::optional<rpc::Clock::time_point> answered_;
+  std::string complaint_;
 };
 
 }  // namespace rpcroute::transaction

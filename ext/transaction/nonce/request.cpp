@@ -3,15 +3,21 @@
 #include <algorithm>
 
 #include "chain/receipt.hpp"
+#include "transaction/conversation/heads.hpp"
 #include "transaction/conversation/search.hpp"
 
 namespace rpcroute::transaction {
 namespace {
 
-constexpr double believed_sec = 60;
-constexpr double travelling_sec = 5;
+constexpr double idle_sec = 60;
 constexpr double forgotten_sec = 3600;
+constexpr std::uint64_t blocks_that_count = 3;
+constexpr int denials_that_count = 3;
+constexpr int looks_that_count = 3;
+constexpr std::size_t most_looked_up = 16;
+constexpr std::size_t forgotten_at_once = 64;
 constexpr rpc::Milliseconds lease_beat{20};
+constexpr std::size_t questions = 4;
 
 std::optional<std::uint64_t> balance_of(const rpc::Answer& answer) {
   if (answer.failure) return std::nullopt;
@@ -22,44 +28,47 @@ std::optional<std::uint64_t> balance_of(const rpc::Answer& answer) {
   }
 }
 
-bool is_recent(const BookEntry& entry, double unix_now) {
-  const double age = unix_now - entry.time;
-  return age < believed_sec && age > -believed_sec;
+/// Seconds since the entry was written; many when that was before this machine's last start.
+double age(const BookEntry& entry, const BookWriter& self, double monotonic_now) {
+  return entry.writer.boot == self.boot ? monotonic_now - entry.time : forgotten_sec;
 }
 
-bool is_of_this_process(const BookEntry& entry) {
-  return entry.process == this_process() && entry.process_started == this_process_started();
+Given judge_prepared(const BookEntry& entry, bool sends, const NonceLease& lease, const BookWriter& self,
+                     double monotonic_now) {
+  if (entry.writer == self) return sends ? Given::open : Given::used;
+  if (!writer_lives(entry.writer)) return Given::open;
+  return sends && !may_yet_leave(entry, lease, self, monotonic_now) ? Given::open : Given::used;
 }
 
-bool is_awaited(const BookEntry& entry, double unix_now) {
-  return !is_of_this_process(entry) && may_yet_leave(entry, unix_now);
+Given judge_sent(const BookEntry& entry, const Evidence& evidence, const BookWriter& self, double monotonic_now) {
+  const double seconds = age(entry, self, monotonic_now);
+  if (seconds >= forgotten_sec) return Given::open;
+  const bool grown = evidence.head && *evidence.head >= entry.head + blocks_that_count;
+  const bool late =
+      seconds >= static_cast<double>(blocks_that_count) * std::chrono::duration<double>(evidence.block_time).count();
+  return evidence.denials >= denials_that_count && (grown || late) ? Given::open : Given::unsure;
 }
 
 }  // namespace
 
-bool may_yet_leave(const BookEntry& entry, double unix_now) {
-  return entry.stage == BookStage::prepared && is_recent(entry, unix_now) && writer_lives(entry);
+bool may_yet_leave(const BookEntry& entry, const NonceLease& lease, const BookWriter& self, double monotonic_now) {
+  return entry.stage == BookStage::prepared && entry.writer != self && entry.writer.boot == self.boot &&
+         monotonic_now - lease.last_act(entry.writer) < idle_sec && writer_lives(entry.writer);
 }
 
-bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<std::uint64_t> head,
-                        bool denied_by_its_provider) {
-  const bool same_chain = !head || *head >= entry.head;
-  const bool is_travelling = unix_now - entry.time < travelling_sec;
-  switch (entry.stage) {
-    case BookStage::prepared:
-      return same_chain && may_yet_leave(entry, unix_now);
-    case BookStage::sent:
-      return same_chain && is_recent(entry, unix_now) && (is_travelling || !denied_by_its_provider);
-    case BookStage::mined:
-      return false;
-  }
-  return false;
-}
-
-std::uint64_t choose_nonce(std::uint64_t pending, const std::map<std::uint64_t, bool>& believed) {
-  std::uint64_t nonce = pending;
-  for (auto at = believed.find(nonce); at != believed.end() && at->second; at = believed.find(nonce)) ++nonce;
-  return nonce;
+Given judge(const BookEntry& entry, const Evidence& evidence, bool sends, const NonceLease& lease,
+            const BookWriter& self, double monotonic_now) {
+  if (evidence.witnessed) return Given::used;
+  if (entry.stage == BookStage::free || evidence.another_chain) return Given::open;
+  if (entry.stage == BookStage::prepared) return judge_prepared(entry, sends, lease, self, monotonic_now);
+  const auto doubt = sends ? Given::unsure : Given::used;
+  const bool shorter = evidence.head && *evidence.head < std::max(entry.head, entry.block);
+  if (shorter) return evidence.waited ? Given::open : doubt;
+  if (entry.stage == BookStage::mined) return Given::used;
+  const bool expected_to_show = !evidence.head || *evidence.head >= entry.head + blocks_that_count;
+  if (entry.stage == BookStage::taken && !expected_to_show) return Given::used;
+  const Given given = judge_sent(entry, evidence, self, monotonic_now);
+  return given == Given::unsure ? doubt : given;
 }
 
 NonceRequest::NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, NonceWish wish, Then then)
@@ -70,27 +79,25 @@ NonceRequest::NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& bo
       then_(std::move(then)),
       started_(conversation_.now()) {}
 
-void NonceRequest::start() {
-  lease();
-}
-
 void NonceRequest::lease() {
-  auto lease = book_.try_lease(fleet_.chain_id().value_or(0), wish_.account);
-  if (!lease) return lease_later();
-  if (awaited_) {
-    const auto entries = lease->entries(fleet_.genesis());
-    const auto entry = entries.find(*awaited_);
-    if (entry != entries.end() && is_awaited(entry->second, conversation_.unix_now())) return lease_later();
+  try {
+    lease_ = book_.try_lease(fleet_.chain_id().value_or(0), wish_.account);
+    if (!lease_) return later(lease_beat, "another is using the numbers of the account");
+    if (!wish_.known) return ask();
+    state_ = *wish_.known;
+    entries_ = lease_->from(fleet_.genesis(), state_.pending);
+    weigh();
+  } catch (const BookError& error) {
+    refuse({rpc::ErrorClass::nonce, "book", error.what(), {}});
   }
-  numbering_.lease = std::make_shared<NonceLease>(std::move(*lease));
-  ask();
 }
 
-void NonceRequest::lease_later() {
+void NonceRequest::later(rpc::Clock::duration pause, const std::string& reason) {
   if (conversation_.now() - started_ >= wish_.patience) {
-    return refuse({rpc::ErrorClass::nonce, "", "another process is using the numbers of the account", {}});
+    return refuse({rpc::ErrorClass::nonce, "", reason, {}});
   }
-  conversation_.at(conversation_.now() + lease_beat, [this] { lease(); });
+  lease_.reset();
+  conversation_.after(pause, [this] { lease(); });
 }
 
 void NonceRequest::ask() {
@@ -100,107 +107,170 @@ void NonceRequest::ask() {
   const std::vector<std::size_t> whom = drawn_is_known ? fleet_.verified() : fleet_.all_asked();
   std::vector<rpc::Call> calls = calls_to(fleet_, strangers, "eth_chainId", "[]", wish_.call_timeout);
   for (const std::size_t i : whom) {
-    calls.push_back(
-        call_to(fleet_, i, "eth_getTransactionCount", json_strings({wish_.account, "latest"}), wish_.call_timeout));
-    calls.push_back(
-        call_to(fleet_, i, "eth_getTransactionCount", json_strings({wish_.account, "pending"}), wish_.call_timeout));
+    for (const char* tag : {"latest", "pending"}) {
+      calls.push_back(
+          call_to(fleet_, i, "eth_getTransactionCount", json_strings({wish_.account, tag}), wish_.call_timeout));
+    }
     calls.push_back(call_to(fleet_, i, "eth_blockNumber", "[]", wish_.call_timeout));
     calls.push_back(call_to(fleet_, i, "eth_getBalance", json_strings({wish_.account, "latest"}), wish_.call_timeout));
   }
   conversation_.ask_all(std::move(calls), [this, strangers, whom](const std::vector<rpc::Answer>& answers) {
     const auto first_of_rest = answers.begin() + static_cast<std::ptrdiff_t>(strangers.size());
     fleet_.hear_chain_ids(strangers, {answers.begin(), first_of_rest});
-    const Endpoint& own = fleet_[wish_.own];
+    const Member& own = fleet_[wish_.own];
     if (!own.verified) return refuse(own.excluded ? *own.excluded : *own.silence);
     hear(whom, {first_of_rest, answers.end()});
   });
 }
 
 void NonceRequest::refuse(const rpc::Failure& failure) {
-  numbering_.lease.reset();
+  lease_.reset();
   then_(std::nullopt, failure);
 }
 
 void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers) {
-  Heads heads;
-  bool counted = false;
+  Heads heads(fleet_, wish_.own);
+  std::vector<AccountCount> counts;
   rpc::Failure failure{rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}};
+  state_ = {};
   for (std::size_t k = 0; k < whom.size(); ++k) {
     if (!fleet_[whom[k]].verified) continue;
-    const rpc::Answer* of_provider = &answers[4 * k];
-    const auto latest = quantity_of(of_provider[0]);
-    const auto pending = quantity_of(of_provider[1]);
-    counted = counted || latest || pending;
-    latest_ = std::max(latest_, latest.value_or(0));
-    pending_ = std::max({pending_, pending.value_or(0), latest.value_or(0)});
+    const rpc::Answer* of_provider = &answers[questions * k];
+    const AccountCount count{quantity_of(of_provider[0]), quantity_of(of_provider[1])};
+    if (count.latest || count.pending) counts.push_back(count);
     if (whom[k] == wish_.own && of_provider[1].failure) failure = *of_provider[1].failure;
-    heads.add(quantity_of(of_provider[2]), whom[k] == wish_.own);
+    heads.add(whom[k], quantity_of(of_provider[2]));
     const auto balance = balance_of(of_provider[3]);
-    if (balance) numbering_.balance = std::max(numbering_.balance.value_or(0), *balance);
+    if (balance) state_.balance = std::max(state_.balance.value_or(0), *balance);
   }
-  if (!counted) return refuse(failure);
-  numbering_.head = heads.of_all();
-  numbering_.head_of_others = heads.of_others();
-  look_up();
+  if (counts.empty()) return refuse(failure);
+  state_.head = heads.of_all();
+  state_.head_of_others = heads.of_others();
+  entries_ = lease_->from(fleet_.genesis(), 0);
+  const auto last = std::find_if(entries_.rbegin(), entries_.rend(),
+                                 [](const BookEntry& entry) { return entry.stage != BookStage::free; });
+  const AgreedCount agreed = agree(counts, last == entries_.rend() ? 0 : last->nonce + 1);
+  if (agreed.doubtful && ++looks_ < looks_that_count)
+    return later(wish_.beat, "providers disagree on its transactions");
+  state_.latest = agreed.latest;
+  state_.pending = agreed.pending;
+  weigh();
 }
 
-void NonceRequest::look_up() {
-  const std::vector<std::size_t> whom = fleet_.verified();
-  entries_ = numbering_.lease->entries(fleet_.genesis());
+void NonceRequest::weigh() {
+  // The last one stays, whatever is counted: it is what bears out a count that one provider alone tells.
+  const auto mined = static_cast<std::size_t>(std::count_if(
+      entries_.begin(), entries_.end(), [&](const BookEntry& entry) { return entry.nonce < state_.latest; }));
+  if (mined > forgotten_at_once) lease_->forget_below(fleet_.genesis(), entries_[mined - 1].nonce);
   std::vector<BookEntry> doubtful;
-  for (const auto& [nonce, entry] : entries_) {
-    if (nonce >= pending_ && !entry.tx_hash.empty()) doubtful.push_back(entry);
+  std::uint64_t number = state_.pending;
+  for (const BookEntry& entry : entries_) {
+    if (entry.nonce < number) continue;
+    if (entry.nonce > number || entry.stage == BookStage::free) break;
+    ++number;
+    if (wish_.sends && may_yet_leave(entry, *lease_, book_.writer(), now())) {
+      return later(lease_beat, "another has prepared transaction " + std::to_string(entry.nonce) + " of the account");
+    }
+    if (entry.stage != BookStage::prepared && doubtful.size() < most_looked_up) doubtful.push_back(entry);
   }
+  doubtful.empty() ? choose() : look_up(std::move(doubtful));
+}
+
+void NonceRequest::look_up(std::vector<BookEntry> doubtful) {
+  const std::vector<std::size_t> whom = ready_ones(conversation_, fleet_, fleet_.verified());
   std::vector<rpc::Call> calls;
   for (const BookEntry& entry : doubtful) {
+    const std::string block = R"([")" + chain::quantity(entry.block) + R"(",false])";
     for (const std::size_t i : whom) {
-      calls.push_back(
-          call_to(fleet_, i, "eth_getTransactionByHash", json_strings({entry.tx_hash}), wish_.call_timeout));
+      const std::string hash = json_strings({entry.tx_hash});
+      calls.push_back(call_to(fleet_, i, "eth_getTransactionByHash", hash, wish_.call_timeout));
+      calls.push_back(call_to(fleet_, i, "eth_getTransactionReceipt", hash, wish_.call_timeout));
+      calls.push_back(call_to(fleet_, i, "eth_getBlockByNumber", block, wish_.call_timeout));
     }
   }
-  conversation_.ask_all(std::move(calls), [this, doubtful, whom](const std::vector<rpc::Answer>& answers) {
-    std::set<std::uint64_t> witnessed;
-    std::set<std::uint64_t> denied;
-    for (std::size_t k = 0; k < answers.size(); ++k) {
-      const BookEntry& entry = doubtful[k / whom.size()];
-      const auto known = knows(answers[k], entry.tx_hash);
-      if (known == true) witnessed.insert(entry.nonce);
-      const bool its_own = fleet_[whom[k % whom.size()]].provider.provider_id == entry.provider;
-      if (known == false && its_own) denied.insert(entry.nonce);
-    }
-    finish(witnessed, denied);
-  });
+  conversation_.ask_all(std::move(calls),
+                        [this, doubtful = std::move(doubtful), whom](const std::vector<rpc::Answer>& answers) {
+                          hear_look_up(doubtful, whom, answers);
+                        });
 }
 
-std::int64_t NonceRequest::unmined_below(std::uint64_t nonce, const std::map<std::uint64_t, bool>& believed) const {
-  auto unmined = static_cast<std::int64_t>(nonce - latest_);
-  for (const auto& [earlier, entry] : entries_) {
-    const bool mined = entry.stage == BookStage::mined && believed.at(earlier);
-    if (mined && earlier >= latest_ && earlier < nonce) --unmined;
+void NonceRequest::hear_look_up(const std::vector<BookEntry>& doubtful, const std::vector<std::size_t>& whom,
+                                const std::vector<rpc::Answer>& answers) {
+  const rpc::Answer* answer = answers.data();
+  for (const BookEntry& entry : doubtful) {
+    Evidence& evidence = evidence_[entry.nonce];
+    bool own_denies = false;
+    bool another_answers = false;
+    bool another_denies = false;
+    bool same_block = false;
+    bool other_block = false;
+    for (const std::size_t i : whom) {
+      const auto known = knows(*answer++, entry.tx_hash);
+      evidence.witnessed = has_receipt(*answer++, entry.tx_hash) == true || known == true || evidence.witnessed;
+      const auto block = block_of(*answer++);
+      if (block && !entry.block_hash.empty()) (block->hash == entry.block_hash ? same_block : other_block) = true;
+      const bool is_own = fleet_[i].provider.provider_id == entry.provider;
+      own_denies = own_denies || (is_own && known == false);
+      another_answers = another_answers || (!is_own && known);
+      another_denies = another_denies || (!is_own && known == false);
+    }
+    evidence.another_chain = other_block && !same_block;
+    // One that a node was to sign has no hash to ask for, and a provider that is gone denies nothing.
+    const bool own_is_gone = !fleet_.find(entry.provider);
+    const bool denied = own_is_gone ? another_denies : own_denies && (another_denies || !another_answers);
+    evidence.denials += denied || entry.tx_hash.empty() ? 1 : 0;
+    evidence.head = state_.head;
+    evidence.block_time = fleet_.block_time();
+    const auto since = doubtful_since_.try_emplace(entry.nonce, conversation_.now()).first->second;
+    evidence.waited =
+        conversation_.now() - since >= static_cast<rpc::Clock::rep>(blocks_that_count) * evidence.block_time;
+  }
+  choose();
+}
+
+void NonceRequest::choose() {
+  std::uint64_t number = state_.pending;
+  for (const BookEntry& entry : entries_) {
+    if (entry.nonce < number) continue;
+    if (entry.nonce > number) break;
+    switch (judge(entry, evidence_[number], wish_.sends, *lease_, book_.writer(), now())) {
+      case Given::used:
+        ++number;
+        continue;
+      case Given::open:
+        return give(number);
+      case Given::unsure:
+        return later(wish_.beat, "transaction " + std::to_string(number) +
+                                     " of the account may still be on its way: nobody shows it");
+    }
+  }
+  give(number);
+}
+
+void NonceRequest::give(std::uint64_t nonce) {
+  const auto before = lease_->find(fleet_.genesis(), nonce);
+  BookEntry entry;
+  entry.nonce = nonce;
+  entry.provider = fleet_[wish_.own].provider.provider_id;
+  entry.genesis = fleet_.genesis();
+  entry.edition = before ? before->edition + 1 : 0;
+  if (fleet_.latest()) {
+    entry.block = fleet_.latest()->number;
+    entry.block_hash = fleet_.latest()->hash;
+  }
+  entry.head = state_.head.value_or(entry.block);
+  Claim claim(book_, fleet_.chain_id().value_or(0), wish_.account, std::move(entry), std::move(lease_));
+  lease_.reset();
+  then_(Numbering{std::move(claim), unmined_below(nonce), state_}, std::nullopt);
+}
+
+std::int64_t NonceRequest::unmined_below(std::uint64_t nonce) const {
+  auto unmined = static_cast<std::int64_t>(nonce - std::min(nonce, state_.latest));
+  for (const BookEntry& entry : entries_) {
+    const bool mined = entry.stage == BookStage::mined && entry.nonce >= state_.latest && entry.nonce < nonce;
+    if (mined) --unmined;
   }
   return unmined;
-}
-
-void NonceRequest::finish(const std::set<std::uint64_t>& witnessed, const std::set<std::uint64_t>& denied) {
-  const double now = conversation_.unix_now();
-  std::map<std::uint64_t, bool> believed;
-  awaited_.reset();
-  for (const auto& [nonce, entry] : entries_) {
-    bool& counts = believed[nonce] = witnessed.contains(nonce);
-    if (counts) continue;
-    if (wish_.sends && nonce >= pending_ && !awaited_ && is_awaited(entry, now)) awaited_ = nonce;
-    const bool is_taken_over = wish_.sends && entry.stage == BookStage::prepared && is_of_this_process(entry);
-    counts = !is_taken_over && is_believed_unseen(entry, now, numbering_.head, denied.contains(nonce));
-    if (!counts && now - entry.time > forgotten_sec) numbering_.lease->erase(nonce, entry.tx_hash);
-  }
-  if (awaited_) {
-    numbering_ = {};
-    latest_ = pending_ = 0;
-    return lease_later();
-  }
-  numbering_.nonce = choose_nonce(pending_, believed);
-  numbering_.overlap = unmined_below(numbering_.nonce, believed);
-  then_(std::move(numbering_), std::nullopt);
 }
 
 }  // namespace rpcroute::transaction

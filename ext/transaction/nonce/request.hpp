@@ -4,75 +4,100 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "transaction/nonce/book.hpp"
 #include "transaction/conversation/exchange.hpp"
 #include "transaction/conversation/fleet.hpp"
+#include "transaction/nonce/book.hpp"
+#include "transaction/nonce/claim.hpp"
+#include "transaction/nonce/counts.hpp"
 
 namespace rpcroute::transaction {
 
-/// A number that is ours to use, with what was learnt while it was found.
-struct Numbering {
-  std::shared_ptr<NonceLease> lease;  ///< held until it is let go
-  std::uint64_t nonce = 0;
-  std::int64_t overlap = 0;                     ///< earlier ones of the account that are not mined
+/// What the providers told of an account.
+struct AccountState {
+  std::uint64_t latest = 0;                     ///< its mined transactions
+  std::uint64_t pending = 0;                    ///< and those in the pools
   std::optional<std::uint64_t> balance;         ///< wei; saturated
   std::optional<std::uint64_t> head;            ///< corroborated, of all providers
   std::optional<std::uint64_t> head_of_others;  ///< of all but the drawn one; of that one when it is alone
 };
 
-/// Whether the entry's process lives and may yet send what it prepared: for a minute.
-bool may_yet_leave(const BookEntry& entry, double unix_now);
-
-/// Whether an entry that no provider confirms is believed all the same. One that was sent within the last minute may be
-/// on its way: for five seconds whatever is said, after that unless the provider that took it says it has none. One
-/// that was prepared within the last minute may be about to be sent by its process, if that lives. Neither on a chain
-/// that is shorter now than it was (a development node that began anew). What was mined needs a witness.
-bool is_believed_unseen(const BookEntry& entry, double unix_now, std::optional<std::uint64_t> head,
-                        bool denied_by_its_provider);
-
-/// The first number at or above the network's pending count that is not among the believed ones. Counts that lag are
-/// made up for by the book, and a number whose transaction was lost is filled before those above it.
-std::uint64_t choose_nonce(std::uint64_t pending, const std::map<std::uint64_t, bool>& believed);
+/// A number that is ours to use. The claim holds the account's lease, and is not written yet.
+struct Numbering {
+  Claim claim;
+  std::int64_t overlap = 0;  ///< earlier ones of the account that are not mined
+  AccountState state;
+};
 
 /// What a number is asked for.
 struct NonceWish {
   std::string account;
-  std::size_t own = 0;             ///< the drawn provider
-  bool sends = true;               ///< the transaction leaves at once
-  rpc::Clock::duration patience;   ///< with other holders and users of the account's numbers
-  rpc::Milliseconds call_timeout;  ///< of one request
+  std::size_t own = 0;                ///< the drawn provider
+  bool sends = true;                  ///< the transaction leaves at once
+  rpc::Clock::duration patience;      ///< with other holders and users of the account's numbers
+  rpc::Clock::duration beat;          ///< between two looks at what is doubtful
+  rpc::Milliseconds call_timeout;     ///< of one request
+  std::optional<AccountState> known;  ///< by an earlier request, and its `pending` raised to what was given since:
+                                      ///< nobody is asked
 };
 
-/// Finds a number for an account: waits for the account's lease, asks every verified provider for its counts (the
-/// highest counts), and looks up those in the book that the counts do not cover. A drawn provider that is not verified
-/// is so at the same time. Continues with why not when nobody answers, when the drawn provider is not what it should
-/// be, or when patience ends.
+/// What a round of questions told of the transaction that has a number.
+struct Evidence {
+  bool witnessed = false;             ///< somebody shows it, or its receipt
+  bool another_chain = false;         ///< somebody shows another block where it was numbered or mined, nobody the same
+  int denials = 0;                    ///< rounds in which its provider, and another where one answered, denied it
+  bool waited = false;                ///< it has been doubtful for as long as a few blocks take
+  std::optional<std::uint64_t> head;  ///< of the chain
+  rpc::Clock::duration block_time{};  ///< of the chain
+};
+
+/// Whether a number of the book is given: `used` and never given again, `open` to be given, or `unsure`, to be looked
+/// at again.
+enum class Given { used, open, unsure };
+
+/// The book is believed although nobody shows the transaction: reads lag behind sends. What was mined or taken is used,
+/// what was sent until its provider and another deny it for three blocks. All of that only while the chain is the same:
+/// one with another block at that height, or that stays shorter than it was for as long as three blocks take, is a
+/// development node that began anew. What was prepared is used while the process that prepared it lives; one that is to
+/// be `sent` at once takes it over when this very book prepared it, or another that did nothing for a minute.
+Given judge(const BookEntry& entry, const Evidence& evidence, bool sends, const NonceLease& lease,
+            const BookWriter& self, double monotonic_now);
+
+/// Whether another has prepared the entry and may yet send it: it lives, and has done something within the last minute.
+bool may_yet_leave(const BookEntry& entry, const NonceLease& lease, const BookWriter& self, double monotonic_now);
+
+/// Finds a number for an account: waits for the account's lease, asks every verified provider for its counts, and looks
+/// up what the book has that the counts do not cover. A drawn provider that is not verified is so at the same time.
+/// Continues with why not when nobody answers, when the drawn provider is not what it should be, when the book cannot
+/// be read, or when patience ends.
 ///
-/// For one that is sent at once (`sends`), numbers that another process has prepared and may yet send are waited for:
-/// behind one that never leaves it would wait for its receipt in vain. A number that this process has prepared is used.
+/// For one that is sent at once (`sends`), numbers that are prepared by others and may yet leave, and those whose fate
+/// is unsure, are waited for: behind one that never leaves it would wait for its receipt in vain.
 class NonceRequest {
  public:
   using Then = std::function<void(std::optional<Numbering>, std::optional<rpc::Failure>)>;
 
   NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, NonceWish wish, Then then);
 
-  void start();
+  void start() { lease(); }
 
  private:
   void lease();
-  void lease_later();
+  void later(rpc::Clock::duration pause, const std::string& reason);
   void ask();
   void refuse(const rpc::Failure& failure);
   void hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers);
-  void look_up();
-  void finish(const std::set<std::uint64_t>& witnessed, const std::set<std::uint64_t>& denied);
-  std::int64_t unmined_below(std::uint64_t nonce, const std::map<std::uint64_t, bool>& believed) const;
+  void weigh();
+  void look_up(std::vector<BookEntry> doubtful);
+  void hear_look_up(const std::vector<BookEntry>& doubtful, const std::vector<std::size_t>& whom,
+                    const std::vector<rpc::Answer>& answers);
+  void choose();
+  void give(std::uint64_t nonce);
+  std::int64_t unmined_below(std::uint64_t nonce) const;
+  double now() const { return monotonic_seconds(conversation_.now()); }
 
   Conversation conversation_;
   Fleet& fleet_;
@@ -80,11 +105,12 @@ class NonceRequest {
   NonceWish wish_;
   Then then_;
   rpc::Clock::time_point started_;
-  Numbering numbering_;
-  std::map<std::uint64_t, BookEntry> entries_;
-  std::uint64_t latest_ = 0;
-  std::uint64_t pending_ = 0;
-  std::optional<std::uint64_t> awaited_;  ///< the number that another process may yet use
+  std::optional<NonceLease> lease_;
+  AccountState state_;
+  std::vector<BookEntry> entries_;              ///< of this chain, from the lowest that matters on
+  std::map<std::uint64_t, Evidence> evidence_;  ///< by number
+  std::map<std::uint64_t, rpc::Clock::time_point> doubtful_since_;
+  int looks_ = 0;  ///< at counts that one provider alone claims
 };
 
 }  // namespace rpcroute::transaction

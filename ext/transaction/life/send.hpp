@@ -1,0 +1,48 @@
+// The second door: prepared bytes on their way, whatever happened to the process that prepared them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "transaction/life/life.hpp"
+#include "transaction/reference.hpp"
+
+namespace rpcroute::transaction {
+
+/// Known already? → are those before it on their way? → is its number its own? → delivery.
+class SendLife final : public Life {
+ public:
+  SendLife(const Surroundings& surroundings, const Fleets::Place& place, ReadTransaction read, Record record,
+           bool timestamp_known);
+
+  void start() override;
+
+  const std::string& account() const { return read_.account; }
+  std::uint64_t nonce() const { return read_.transaction.nonce; }
+
+ private:
+  struct Gap {
+    std::uint64_t number;
+    bool may_yet_be_filled;  ///< a living process has prepared it
+  };
+
+  void hear_search(const SearchResult& result);
+  void count_earlier();
+  void hear_counts(const std::vector<rpc::Answer>& answers);
+  void claim(std::uint64_t pending);
+  std::optional<Gap> first_gap(const NonceLease& lease, std::uint64_t pending) const;
+  void wait_for(const Gap& gap);
+  void send(std::optional<NonceLease> lease);
+  void delivered(const DeliveryOutcome& outcome) override;
+  void postpone(const rpc::Failure& failure);
+  void fail(const rpc::Failure& failure);
+  bool is_late() const;
+
+  ReadTransaction read_;
+  double expires_;  ///< Unix seconds; 0: never
+  rpc::Clock::time_point started_;
+  std::optional<std::uint64_t> head_;
+  int looks_ = 0;
+};
+
+}  // namespace rpcroute::transaction

@@ -1,0 +1,137 @@
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <set>
+
+#include "transaction_bench.hpp"
+
+using namespace rpcroute;
+using namespace rpcroute::transaction;
+using namespace rpcroute::transaction::test;
+
+TEST_CASE("prepared transactions are sent, and waited for with this process's clock") {
+  Bench bench({"a", "b"});
+  bench.plan.n = 2;
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  const auto sent = bench.send(prepared);
+  REQUIRE(sent.size() == 2);
+  CHECK(sent[0].state == State::pending);
+  CHECK(sent[0].submit_ms);
+  CHECK(sent[1].overlap == 1);
+  const auto resolved = bench.wait(sent);
+  REQUIRE(resolved.size() == 2);
+  for (const auto& record : resolved) {
+    CHECK(record.state == State::confirmed);
+    CHECK(record.duration_source == "receipt");
+    CHECK(*record.duration_sec < 1.3);
+    CHECK_FALSE(record.raw);
+  }
+}
+
+TEST_CASE("a rerun after a crash sends the same bytes once, and finds what had been sent") {
+  Bench bench({"a", "b"});
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  CHECK(bench.send(prepared).at(0).state == State::pending);
+  // The process died before it could write that down.
+  const auto again = bench.send(prepared);
+  CHECK(again.at(0).state == State::pending);
+  CHECK(again.at(0).timestamp == prepared.at(0).timestamp);
+  CHECK(sends(bench.world) == 1);
+}
+
+TEST_CASE("what a provider had before it was sent again is not timed from the second sending") {
+  Bench bench({"a", "b"});
+  bench.drawn("a");
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  World::Node& node = bench.world.nodes.at("a");
+  node.passes_on = false;
+  CHECK(bench.send(prepared).at(0).state == State::pending);
+  // The process died; the next one is told by every backend but the one that has it that nobody knows the transaction.
+  node.faults["eth_getTransactionByHash"] = {instead(result("null"))};
+  const auto again = Bench::all_of(
+      *transaction::send(bench.another_desk(), Bench::references(prepared), bench.world.providers(), bench.follow));
+  CHECK(again.at(0).state == State::pending);
+  CHECK(again.at(0).timestamp == prepared.at(0).timestamp);
+  CHECK_FALSE(again.at(0).submit_ms);
+  node.passes_on = true;
+  const auto resolved = Bench::all_of(
+      *transaction::wait(bench.another_desk(), Bench::references(again), bench.world.providers(), bench.follow));
+  CHECK(resolved.at(0).state == State::confirmed);
+  CHECK(resolved.at(0).duration_source == "block");
+  CHECK_FALSE(resolved.at(0).duration_sec);
+}
+
+TEST_CASE("a prepared transaction behind one that was not sent is not sent either") {
+  Bench bench({"a", "b"});
+  bench.plan.n = 2;
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  const auto late = bench.send({prepared.at(1)});
+  CHECK(late.at(0).state == State::rejected);
+  CHECK(late.at(0).error_class == rpc::ErrorClass::nonce);
+  CHECK(sends(bench.world) == 0);
+  // Its number is free again, behind the first.
+  CHECK(bench.send({prepared.at(0)}).at(0).state == State::pending);
+  bench.plan.n = 1;
+  CHECK(bench.only().nonce == 1);
+}
+
+TEST_CASE("prepared transactions follow each other through nodes that leave the pool out of their pending count") {
+  Bench bench({"a", "b"});
+  for (auto& [id, node] : bench.world.nodes) {
+    node.habits["eth_getTransactionCount"] = [](const auto&) { return result("\"0x0\""); };
+  }
+  bench.plan.n = 3;
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  for (const auto& record : bench.send(prepared)) CHECK(record.state == State::pending);
+  CHECK(sends(bench.world) == 3);
+}
+
+TEST_CASE("a prepared transaction whose provider is down waits for the next run, until its time is over") {
+  Bench bench({"a", "b"});
+  bench.drawn("a");
+  bench.plan.send = false;
+  auto prepared = bench.scan();
+  bench.world.nodes["a"].up = false;
+  CHECK(bench.send(prepared).at(0).state == State::prepared);
+  CHECK(bench.send(prepared).at(0).error_class == rpc::ErrorClass::connect);
+  CHECK(bench.book.try_lease(31337, first_account)->find("", 0)->stage == BookStage::free);
+  prepared[0].timestamp -= 1000;
+  CHECK(bench.send(prepared).at(0).state == State::rejected);
+}
+
+TEST_CASE("only probe transfers with the right hash are sent") {
+  Bench bench({"a"});
+  const auto key = chain::PrivateKey::read(first_key, "the test's key");
+  chain::Eip1559Transaction transaction;
+  transaction.chain_id = 31337;
+  transaction.gas_limit = 21000;
+  transaction.to = key.address();
+  transaction.value = 1;
+  const auto sent = chain::sign(transaction, key);
+  auto send = [&](std::string hash, std::string raw) {
+    transaction::send(bench.desk(), {{"a", std::move(hash), std::move(raw), {}}}, bench.world.providers(),
+                      bench.follow);
+  };
+  CHECK_THROWS_WITH(send(chain::to_hex(sent.hash), chain::to_hex(sent.raw)), Catch::Contains("no probe"));
+  CHECK_THROWS_WITH(send("0x" + std::string(64, '0'), chain::to_hex(sent.raw)), Catch::Contains("another hash"));
+  CHECK_THROWS_WITH(send(chain::to_hex(sent.hash), "0x02"), Catch::Contains("no signed"));
+}
+
+TEST_CASE("the argument of tx_send and tx_wait is read, and faults are named by place") {
+  const std::string hash = "0x" + std::string(64, 'A');
+  const auto read =
+      parse_references(R"([{"provider_id":"a","tx_hash":")" + hash +
+                       R"(","raw":null,"timestamp":12.5,"more":1},{"provider_id":"b","tx_hash":")" + hash + R"("}])");
+  REQUIRE(read.size() == 1);
+  CHECK(read[0].provider_id == "a");
+  CHECK(read[0].tx_hash == rpc::lower(hash));
+  CHECK(read[0].timestamp == 12.5);
+  CHECK(parse_references("[]").empty());
+  for (const char* bad : {"", "{}", "[1]", R"([{"tx_hash":"0x"}])", R"([{"provider_id":"a","tx_hash":"0x12"}])"}) {
+    CHECK_THROWS_AS(parse_references(bad), std::invalid_argument);
+  }
+}
