@@ -160,7 +160,8 @@ BEGIN
                        submit_ms, submit_head, block_number, block_timestamp, blocks_waited, gas_used,
                        effective_gas_price, error_class, error, preconfirmed_sec, max_cost_gwei)
   SELECT u.tx_id, iif(w.tx_hash IS NULL, s.raw, w.raw), coalesce(w.timestamp, s.timestamp),
-         coalesce(w.overlap, s.overlap), coalesce(w.state, s.state), w.status, w.duration_sec, w.own_receipt_sec,
+         coalesce(w.overlap, s.overlap), coalesce(w.state, s.state), w.status, coalesce(w.duration_sec, s.duration_sec),
+         w.own_receipt_sec,
          w.duration_source, coalesce(w.submit_ms, s.submit_ms), coalesce(w.submit_head, s.submit_head), w.block_number,
          w.block_timestamp, w.blocks_waited, w.gas_used, w.effective_gas_price,
          iif(w.tx_hash IS NULL, s.error_class, w.error_class), iif(w.tx_hash IS NULL, s.error, w.error),

@@ -106,9 +106,14 @@ void Life::conclude(const SearchResult& result) {
     record_.error_class = rpc::ErrorClass::unobserved;
     record_.error = "no provider answered the question for its receipt: " + watch_->complaint();
   } else {
-    record_.duration_sec = plan.timeout_sec;
     if (record_.error.empty() && !watch_->complaint().empty() && !result.tx_hash) record_.error = watch_->complaint();
+    return charge();
   }
+  finish(State::timeout);
+}
+
+void Life::charge() {
+  record_.duration_sec = surroundings_.plan.timeout_sec;
   finish(State::timeout);
 }
 

@@ -66,6 +66,9 @@ class Life {
   /// Time is over, nobody shows a block that holds it, and nobody could be asked whether they know it.
   virtual void unheard();
 
+  /// It is lost: charged its limit.
+  void charge();
+
   void remember_broadcast();
   void note(BookStage stage);
   void finish(State state);

@@ -140,6 +140,10 @@ void SendLife::delivered(const DeliveryOutcome& outcome) {
       return postpone(*outcome.failure);
     case DeliveryEnd::refused:
       return fail(*outcome.failure);
+    case DeliveryEnd::vanished:
+      note(BookStage::free);
+      record_.fail(*outcome.failure);
+      return charge();
     case DeliveryEnd::lost:
       record_.fail(outcome.failure.value_or(rpc::Failure{rpc::ErrorClass::timeout, "", "no whole answer in time", {}}));
       break;
