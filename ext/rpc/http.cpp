@@ -296,26 +296,26 @@ class HttpClient::Engine final : private Sockets {
       const auto active = active_.find(ticket);
       if (active == active_.end() || !active->second->is_awaiting()) continue;
       Transfer& transfer = *active->second;
-      if (!resolution.failure) {
-        transfer.use(resolution);
-        curl_multi_add_handle(multi_, transfer.easy());
-      } else if (resolution.failure->error_class == ErrorClass::config) {
+      if (resolution.failure && resolution.failure->error_class == ErrorClass::config) {
         postpone(transfer);
+      } else if (!resolution.failure && transfer.use(resolution)) {
+        curl_multi_add_handle(multi_, transfer.easy());
       } else {
-        file(ticket, transfer.fail(*resolution.failure, resolution.finished));
+        file(ticket, transfer.fail(resolution.failure.value_or(no_addresses()), resolution.finished));
         detach(transfer);
       }
     }
   }
 
   /// Puts a transfer for which there was no descriptor back to the front of the queue, where it waits until one of ours
-  /// is free; ends it when there are none of ours.
+  /// is free; ends it when there are none of ours, or when it had been sent on a connection that died.
   void postpone(Transfer& transfer) {
     const Ticket ticket = transfer.ticket();
+    const bool had_left = transfer.request_left();
     HttpReply reply = transfer.fail(descriptor_shortage(), Clock::now());
     auto again = std::make_unique<Transfer>(ticket, transfer.take_request());
     detach(transfer);
-    if (active_.empty() && open_sockets_.empty()) return file(ticket, std::move(reply));
+    if (had_left || (active_.empty() && open_sockets_.empty())) return file(ticket, std::move(reply));
     if (active_.empty()) close_kept_connections();
     allow(open_sockets_.size());
     waiting_.push_front(std::move(again));

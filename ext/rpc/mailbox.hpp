@@ -20,7 +20,7 @@ class Mailbox {
 
   /// Its descriptor is readable while there are letters; -1 when none was free.
   Mailbox() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  ~Mailbox() { close(); }
+  ~Mailbox() { abandon(); }
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 

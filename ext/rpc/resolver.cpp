@@ -25,10 +25,6 @@ using boost::asio::ip::tcp;
 
 constexpr std::size_t most_workers = 8;
 
-Failure unresolved() {
-  return {ErrorClass::dns, "", "the host name did not resolve", {}};
-}
-
 TcpEndpoints endpoints_of(const addrinfo* found) {
   TcpEndpoints endpoints;
   for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
@@ -51,11 +47,11 @@ Resolution system_look_up(const std::string& host, const std::string& port) {
   if (code != 0) {
     // Without a descriptor for /etc/hosts or a socket, some of its ways to fail look like an unknown host.
     const bool shortage = (code == EAI_SYSTEM && is_descriptor_shortage(errno)) || !descriptor_is_free();
-    return {{}, shortage ? descriptor_shortage() : unresolved(), {}};
+    return {{}, shortage ? descriptor_shortage() : no_addresses(), {}};
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
   Resolution resolution{endpoints_of(found), {}, {}};
-  if (resolution.addresses.empty()) resolution.failure = unresolved();
+  if (resolution.addresses.empty()) resolution.failure = no_addresses();
   return resolution;
 }
 
@@ -186,6 +182,10 @@ std::optional<tcp::endpoint> numeric_endpoint(const std::string& host, const std
 
 LookUp look_up(const std::string& host, const std::string& port, std::function<void(const Resolution&)> done) {
   return resolver().add(host, port, std::move(done));
+}
+
+Failure no_addresses() {
+  return {ErrorClass::dns, "", "the host name did not resolve", {}};
 }
 
 Failure late_look_up() {

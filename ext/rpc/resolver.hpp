@@ -35,6 +35,9 @@ using LookUp = std::shared_ptr<const std::function<void(const Resolution&)>>;
 [[nodiscard]] LookUp look_up(const std::string& host, const std::string& port,
                              std::function<void(const Resolution&)> done);
 
+/// The look-up that found nothing of use.
+Failure no_addresses();
+
 /// The look-up that did not end before its caller's time was up.
 Failure late_look_up();
 

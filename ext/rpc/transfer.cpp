@@ -41,7 +41,7 @@ Failure failure_of(CURLcode code, long os_error) {
   const std::string words = lower(curl_easy_strerror(code));
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
-      return {ErrorClass::dns, "", "the host name did not resolve", {}};
+      return no_addresses();
     case CURLE_COULDNT_CONNECT:
       return {ErrorClass::connect, "", os_error != 0 ? lower(std::strerror(static_cast<int>(os_error))) : words, {}};
     case CURLE_GOT_NOTHING:
@@ -138,10 +138,12 @@ void Transfer::await(LookUp look_up) {
   look_up_ = std::move(look_up);
 }
 
-void Transfer::use(const Resolution& resolution) {
+bool Transfer::use(const Resolution& resolution) {
   look_up_time_ += resolution.finished - std::min(look_up_begun_, resolution.finished);
   look_up_.reset();
-  set_addresses(entry_of(request_, resolution.addresses));
+  const std::string entry = entry_of(request_, resolution.addresses);
+  if (!entry.empty()) set_addresses(entry);
+  return !entry.empty();
 }
 
 void Transfer::set_addresses(const std::string& entry) {

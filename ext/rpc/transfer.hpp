@@ -63,8 +63,11 @@ class Transfer {
   void await(LookUp look_up);
   bool is_awaiting() const { return look_up_ != nullptr; }
 
-  /// Sets the handle up for another start with the addresses that were found.
-  void use(const Resolution& resolution);
+  /// Sets the handle up for another start with the addresses that were found; false when none of them can be used.
+  bool use(const Resolution& resolution);
+
+  /// Whether any byte of the request can have reached the server.
+  bool request_left() const { return request_left_; }
 
   /// Whether it failed, before anything left, for want of a descriptor.
   bool lacked_descriptor(CURLcode code) const;

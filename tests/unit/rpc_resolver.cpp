@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "rpc/client.hpp"
+#include "rpc/descriptors.hpp"
 #include "rpc/resolver.hpp"
 #include "rpc/websocket.hpp"
 #include "rpc_asking.hpp"
@@ -184,6 +185,15 @@ TEST_CASE("A host without addresses is a dns error, over HTTP and WebSocket") {
   CHECK(name(watch(head_request("ws://nobody.example", Milliseconds(10000))).failure.value().error_class) == "dns");
 }
 
+TEST_CASE("A host that only has addresses within a link is none that HTTP can reach") {
+  replace_system_look_up([](const std::string&, const std::string& port) {
+    return Resolution{{*numeric_endpoint("fe80::1%1", port)}, {}, {}};
+  });
+  RpcClient client;
+  CHECK(outcome(ask(client, call("http://some.example/"))) == "dns/");
+  replace_system_look_up({});
+}
+
 TEST_CASE("Questions to one host wait for one look-up, and none waits longer than it would for an answer") {
   Names names;
   const Server server(Server::answers("1"));
@@ -288,6 +298,24 @@ TEST_CASE("A kept connection to a host that died under the question is replaced 
   CHECK(answer.setup_ms.value() > 0);
   CHECK(server.requests() == 3);
   CHECK(names.begun() == 2);
+}
+
+TEST_CASE("What was sent on a connection that died has left, whatever keeps it from being sent again") {
+  const auto found = std::make_shared<std::atomic<int>>(0);
+  replace_system_look_up([found](const std::string&, const std::string& port) {
+    if (++*found == 1) return Resolution{{*numeric_endpoint("127.0.0.1", port)}, {}, {}};
+    return Resolution{{}, descriptor_shortage(), {}};
+  });
+  const Server server([requests = std::make_shared<std::atomic<int>>(0)](Peer& peer, const Request& request) {
+    return ++*requests == 1 && peer.result(request, "1");
+  });
+  RpcClient client;
+  CHECK(outcome(ask(client, call(url(server, "some.example")))) == "1");
+  const Answer answer = ask(client, call(url(server, "some.example")));
+  CHECK(outcome(answer) == "config/descriptors");
+  CHECK(answer.request_left);
+  CHECK(*found == 2);
+  replace_system_look_up({});
 }
 
 TEST_CASE("A forked child looks up on its own, whatever hangs in its parent") {
