@@ -6,7 +6,7 @@ say() { printf '\n== %s\n' "$*" >&2; }
 build_packages=(
   cmake g++ ninja-build pkg-config
   libboost-dev libcli11-dev libcrypto++-dev libcurl4-openssl-dev libsecp256k1-dev libsqlite3-dev libssl-dev
-  libxgboost-dev rapidjson-dev sqlite3
+  libxgboost-dev rapidjson-dev sqlite3 zlib1g-dev
 )
 
 as_root() {

@@ -13,22 +13,18 @@ PRAGMA busy_timeout = 5000;
 
 -- A refusal is a message from RAISE, which takes only a literal and only inside a trigger.
 DROP TABLE IF EXISTS temp.refusal;
-CREATE TEMP TABLE refusal (reason TEXT);
-CREATE TEMP TRIGGER refuse_schema BEFORE INSERT ON refusal WHEN NEW.reason = 'schema'
+CREATE TEMP TABLE refusal (reason);
+CREATE TEMP TRIGGER refuse BEFORE INSERT ON refusal WHEN NEW.reason IS NOT 2
 BEGIN
-  SELECT RAISE(ABORT, 'no rpcroute tables of schema_version 1 in this database: run sql/schema.sql first');
+  SELECT CASE NEW.reason
+    WHEN 'none' THEN RAISE(ABORT, 'no rpcroute tables in this database: run sql/schema.sql first')
+    WHEN 1 THEN RAISE(ABORT, 'this database is of schema_version 1: run sql/migrate_1_to_2.sql first')
+    WHEN 'settings' THEN RAISE(ABORT, 'rpc_settings: tolerance_sec and head_window_sec must be 0 or more and test_fraction 0..1; sql/schema.sql puts missing rows back')
+    WHEN 'transactions' THEN RAISE(ABORT, 'tx_outcomes is empty: run sql/probe_tx.sql first')
+    ELSE RAISE(ABORT, 'the schema_version of this database is unknown here: a newer rpcroute made it, use the scripts of that one') END;
 END;
-CREATE TEMP TRIGGER refuse_settings BEFORE INSERT ON refusal WHEN NEW.reason = 'settings'
-BEGIN
-  SELECT RAISE(ABORT, 'rpc_settings: tolerance_sec and head_window_sec must be 0 or more and test_fraction 0..1; sql/schema.sql puts missing rows back');
-END;
-CREATE TEMP TRIGGER refuse_transactions BEFORE INSERT ON refusal WHEN NEW.reason = 'transactions'
-BEGIN
-  SELECT RAISE(ABORT, 'tx_outcomes is empty: run sql/probe_tx.sql first');
-END;
-INSERT INTO refusal SELECT 'schema' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rpc_settings');
-INSERT INTO refusal
-SELECT 'schema' WHERE (SELECT value FROM main.rpc_settings WHERE key = 'schema_version') IS NOT 1;
+INSERT INTO refusal SELECT 'none' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rpc_settings');
+INSERT INTO refusal VALUES ((SELECT value FROM main.rpc_settings WHERE key = 'schema_version'));
 
 DROP TABLE IF EXISTS temp.setting;
 CREATE TEMP TABLE setting AS
@@ -79,6 +75,8 @@ SELECT t.tx_id, t.timestamp, t.provider_id, coalesce(t.chain, p.chain, ''), t.re
        t.state = 'timeout', t.propensity,
        CASE WHEN t.state IN ('prepared', 'pending') THEN 'pending'
             WHEN t.state = 'rejected' THEN 'rejected'
+            -- Nobody answered the question for its receipt: that says nothing about how long it took.
+            WHEN t.state = 'timeout' AND (t.error_class = 'unobserved' OR t.duration_sec IS NULL) THEN 'unobserved'
             WHEN t.state = 'reverted' OR t.status = 0 THEN 'failed_tx'
             WHEN t.overlap > 0 THEN 'overlapping'
             WHEN t.duration_sec IS NULL THEN 'duration_missing' END
@@ -247,8 +245,9 @@ SELECT f.tx_id, f.provider_id, f.latency_ms, f.block_lag, f.rolling_latency_5, f
 DROP TABLE IF EXISTS main.alignment_report;
 CREATE TABLE main.alignment_report (reason TEXT NOT NULL PRIMARY KEY, n INTEGER NOT NULL);
 WITH reasons (reason) AS (
-  VALUES ('pending'), ('rejected'), ('failed_tx'), ('overlapping'), ('duration_missing'), ('no_observation_in_window'),
-         ('observation_failed'), ('latency_missing'), ('implausible_height'), ('block_lag_missing'), ('matched'))
+  VALUES ('pending'), ('rejected'), ('unobserved'), ('failed_tx'), ('overlapping'), ('duration_missing'),
+         ('no_observation_in_window'), ('observation_failed'), ('latency_missing'), ('implausible_height'),
+         ('block_lag_missing'), ('matched'))
 INSERT INTO main.alignment_report
 SELECT reason, (SELECT count(*) FROM tx WHERE tx.reason = reasons.reason) FROM reasons;
 

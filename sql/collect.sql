@@ -9,18 +9,17 @@ PRAGMA busy_timeout = 5000;
 
 -- A refusal is a message from RAISE, which takes only a literal and only inside a trigger.
 DROP TABLE IF EXISTS temp.refusal;
-CREATE TEMP TABLE refusal (reason TEXT);
-CREATE TEMP TRIGGER refuse_schema BEFORE INSERT ON refusal WHEN NEW.reason = 'schema'
+CREATE TEMP TABLE refusal (reason);
+CREATE TEMP TRIGGER refuse BEFORE INSERT ON refusal WHEN NEW.reason IS NOT 2
 BEGIN
-  SELECT RAISE(ABORT, 'no rpcroute tables of schema_version 1 in this database: run sql/schema.sql first');
+  SELECT CASE NEW.reason
+    WHEN 'none' THEN RAISE(ABORT, 'no rpcroute tables in this database: run sql/schema.sql first')
+    WHEN 1 THEN RAISE(ABORT, 'this database is of schema_version 1: run sql/migrate_1_to_2.sql first')
+    WHEN 'providers' THEN RAISE(ABORT, 'rpc_providers has no enabled row: INSERT your endpoints first, as in examples/providers.sql')
+    ELSE RAISE(ABORT, 'the schema_version of this database is unknown here: a newer rpcroute made it, use the scripts of that one') END;
 END;
-CREATE TEMP TRIGGER refuse_providers BEFORE INSERT ON refusal WHEN NEW.reason = 'providers'
-BEGIN
-  SELECT RAISE(ABORT, 'rpc_providers has no enabled row: INSERT your endpoints first, as in examples/providers.sql');
-END;
-INSERT INTO refusal SELECT 'schema' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rpc_settings');
-INSERT INTO refusal
-SELECT 'schema' WHERE (SELECT value FROM main.rpc_settings WHERE key = 'schema_version') IS NOT 1;
+INSERT INTO refusal SELECT 'none' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rpc_settings');
+INSERT INTO refusal VALUES ((SELECT value FROM main.rpc_settings WHERE key = 'schema_version'));
 INSERT INTO refusal SELECT 'providers' WHERE NOT EXISTS (SELECT 1 FROM main.rpc_providers WHERE enabled = 1);
 
 -- What polling reads, out of the way of other writers. An interrupted run may have left its copies.

@@ -15,30 +15,20 @@ PRAGMA busy_timeout = 5000;
 
 -- A refusal is a message from RAISE, which takes only a literal and only inside a trigger.
 DROP TABLE IF EXISTS temp.refusal;
-CREATE TEMP TABLE refusal (reason TEXT);
-CREATE TEMP TRIGGER refuse_schema BEFORE INSERT ON refusal WHEN NEW.reason = 'schema'
+CREATE TEMP TABLE refusal (reason);
+CREATE TEMP TRIGGER refuse BEFORE INSERT ON refusal WHEN NEW.reason IS NOT 2
 BEGIN
-  SELECT RAISE(ABORT, 'no rpcroute tables of schema_version 1 in this database: run sql/schema.sql first');
+  SELECT CASE NEW.reason
+    WHEN 'none' THEN RAISE(ABORT, 'no rpcroute tables in this database: run sql/schema.sql first')
+    WHEN 1 THEN RAISE(ABORT, 'this database is of schema_version 1: run sql/migrate_1_to_2.sql first')
+    WHEN 'settings' THEN RAISE(ABORT, 'rpc_settings lacks slow_sec, guard_lag_blocks, train_seed, confidence_z, block_sec or min_blocks; sql/schema.sql puts missing rows back')
+    WHEN 'alignment' THEN RAISE(ABORT, 'no training_set in this database: run sql/align.sql first')
+    WHEN 'rows' THEN RAISE(ABORT, 'training_set lacks rows to train on or to test on: alignment_report says what became of the transactions')
+    WHEN 'model' THEN RAISE(ABORT, 'no active model in rpc_models: run sql/train.sql first')
+    ELSE RAISE(ABORT, 'the schema_version of this database is unknown here: a newer rpcroute made it, use the scripts of that one') END;
 END;
-CREATE TEMP TRIGGER refuse_settings BEFORE INSERT ON refusal WHEN NEW.reason = 'settings'
-BEGIN
-  SELECT RAISE(ABORT, 'rpc_settings lacks slow_sec, guard_lag_blocks, train_seed, confidence_z, block_sec or min_blocks; sql/schema.sql puts missing rows back');
-END;
-CREATE TEMP TRIGGER refuse_alignment BEFORE INSERT ON refusal WHEN NEW.reason = 'alignment'
-BEGIN
-  SELECT RAISE(ABORT, 'no training_set in this database: run sql/align.sql first');
-END;
-CREATE TEMP TRIGGER refuse_rows BEFORE INSERT ON refusal WHEN NEW.reason = 'rows'
-BEGIN
-  SELECT RAISE(ABORT, 'training_set lacks rows to train on or to test on: alignment_report says what became of the transactions');
-END;
-CREATE TEMP TRIGGER refuse_model BEFORE INSERT ON refusal WHEN NEW.reason = 'model'
-BEGIN
-  SELECT RAISE(ABORT, 'no active model in rpc_models: run sql/train.sql first');
-END;
-INSERT INTO refusal SELECT 'schema' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rpc_settings');
-INSERT INTO refusal
-SELECT 'schema' WHERE (SELECT value FROM main.rpc_settings WHERE key = 'schema_version') IS NOT 1;
+INSERT INTO refusal SELECT 'none' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rpc_settings');
+INSERT INTO refusal VALUES ((SELECT value FROM main.rpc_settings WHERE key = 'schema_version'));
 INSERT INTO refusal SELECT 'alignment' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'training_set');
 INSERT INTO refusal SELECT 'rows' WHERE (SELECT count(DISTINCT split) FROM main.training_set) < 2;
 INSERT INTO refusal SELECT 'model' WHERE NOT EXISTS (SELECT 1 FROM main.rpc_models WHERE active = 1);

@@ -24,26 +24,19 @@ PRAGMA busy_timeout = 5000;
 
 -- A refusal is a message from RAISE, which takes only a literal and only inside a trigger.
 DROP TABLE IF EXISTS temp.refusal;
-CREATE TEMP TABLE refusal (reason TEXT);
-CREATE TEMP TRIGGER refuse_schema BEFORE INSERT ON refusal WHEN NEW.reason = 'schema'
+CREATE TEMP TABLE refusal (reason);
+CREATE TEMP TRIGGER refuse BEFORE INSERT ON refusal WHEN NEW.reason IS NOT 2
 BEGIN
-  SELECT RAISE(ABORT, 'no rpcroute tables of schema_version 1 in this database: run sql/schema.sql first');
+  SELECT CASE NEW.reason
+    WHEN 'none' THEN RAISE(ABORT, 'no rpcroute tables in this database: run sql/schema.sql first')
+    WHEN 1 THEN RAISE(ABORT, 'this database is of schema_version 1: run sql/migrate_1_to_2.sql first')
+    WHEN 'settings' THEN RAISE(ABORT, 'rpc_settings lacks region, route_deadline_ms, switch_margin_sec, guard_lag_blocks, tolerance_sec or head_window_sec; sql/schema.sql puts missing rows back')
+    WHEN 'targets' THEN RAISE(ABORT, 'route_targets has no enabled row: INSERT INTO route_targets (chain) VALUES (…) says what to decide for')
+    WHEN 'region' THEN RAISE(ABORT, 'no enabled row of route_targets is for the region this machine polls from (RPCROUTE_REGION, or rpc_settings.region)')
+    ELSE RAISE(ABORT, 'the schema_version of this database is unknown here: a newer rpcroute made it, use the scripts of that one') END;
 END;
-CREATE TEMP TRIGGER refuse_settings BEFORE INSERT ON refusal WHEN NEW.reason = 'settings'
-BEGIN
-  SELECT RAISE(ABORT, 'rpc_settings lacks region, route_deadline_ms, switch_margin_sec, guard_lag_blocks, tolerance_sec or head_window_sec; sql/schema.sql puts missing rows back');
-END;
-CREATE TEMP TRIGGER refuse_targets BEFORE INSERT ON refusal WHEN NEW.reason = 'targets'
-BEGIN
-  SELECT RAISE(ABORT, 'route_targets has no enabled row: INSERT INTO route_targets (chain) VALUES (…) says what to decide for');
-END;
-CREATE TEMP TRIGGER refuse_region BEFORE INSERT ON refusal WHEN NEW.reason = 'region'
-BEGIN
-  SELECT RAISE(ABORT, 'no enabled row of route_targets is for the region this machine polls from (RPCROUTE_REGION, or rpc_settings.region)');
-END;
-INSERT INTO refusal SELECT 'schema' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rpc_settings');
-INSERT INTO refusal
-SELECT 'schema' WHERE (SELECT value FROM main.rpc_settings WHERE key = 'schema_version') IS NOT 1;
+INSERT INTO refusal SELECT 'none' WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rpc_settings');
+INSERT INTO refusal VALUES ((SELECT value FROM main.rpc_settings WHERE key = 'schema_version'));
 INSERT INTO refusal SELECT 'targets' WHERE NOT EXISTS (SELECT 1 FROM main.route_targets WHERE enabled = 1);
 
 DROP TABLE IF EXISTS temp.setting;
@@ -140,7 +133,8 @@ SELECT model, sha256, content,
        coalesce(metrics -> 'provider_mean_sec',
                 (SELECT json_group_object(provider_id, mean_sec)
                    FROM (SELECT provider_id, avg(duration_sec) AS mean_sec FROM main.tx_outcomes
-                          WHERE duration_sec IS NOT NULL AND overlap = 0 GROUP BY provider_id))) AS means
+                          WHERE duration_sec IS NOT NULL AND overlap = 0 AND error_class IS NOT 'unobserved'
+                          GROUP BY provider_id))) AS means
   FROM main.rpc_models WHERE active = 1;
 DROP TABLE IF EXISTS temp.usual;
 CREATE TEMP TABLE usual (provider_id TEXT PRIMARY KEY, mean_sec REAL) WITHOUT ROWID;

@@ -1,4 +1,5 @@
--- The tables and views of an rpcroute database. Run it on a new file, or again on an old one: what is there stays.
+-- The tables and views of an rpcroute database. Run it on a new file, or again on an old one: what is there stays. A
+-- database of version 1 takes sql/migrate_1_to_2.sql first.
 --
 --   sqlite3 -bail rpc.db < sql/schema.sql
 --
@@ -13,19 +14,21 @@ CREATE TABLE IF NOT EXISTS rpc_settings (
   value   NUMERIC,        -- a number stays a number however it was typed; NULL where the meaning says so
   meaning TEXT NOT NULL   -- with its unit
 );
-INSERT OR IGNORE INTO rpc_settings VALUES
-  ('schema_version', 1, 'version of these tables; every script refuses another one');
+INSERT OR IGNORE INTO rpc_settings  -- never on tables whose version is not known
+SELECT 'schema_version', 2, 'version of these tables; every script refuses another one'
+ WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'tx_outcomes');
 
--- Refuses a database of another version, with a message. RAISE works only inside a trigger and takes only a literal, so
--- that inserting the version into a TEMP table raises it. A script that needs these tables begins with the same lines,
--- and before the last of them, since it may meet a database without rpc_settings:
---   INSERT INTO schema_guard SELECT NULL WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'rpc_settings');
-CREATE TEMP TABLE IF NOT EXISTS schema_guard (version INTEGER);
-CREATE TEMP TRIGGER IF NOT EXISTS schema_guard_refuses BEFORE INSERT ON schema_guard WHEN NEW.version IS NOT 1
+-- A refusal is a message from RAISE, which takes only a literal and only inside a trigger. Every script begins so.
+DROP TABLE IF EXISTS temp.refusal;
+CREATE TEMP TABLE refusal (reason);
+CREATE TEMP TRIGGER refuse BEFORE INSERT ON refusal WHEN NEW.reason IS NOT 2
 BEGIN
-  SELECT RAISE(ABORT, 'this database is not of schema_version 1: run sql/schema.sql first; if it is of another version, run it on a new file and copy your rows, or use the scripts it was made with');
+  SELECT CASE NEW.reason
+    WHEN 1 THEN RAISE(ABORT, 'this database is of schema_version 1: run sql/migrate_1_to_2.sql first')
+    ELSE RAISE(ABORT, 'the schema_version of this database is unknown here: a newer rpcroute made it, use the scripts of that one') END;
 END;
-INSERT INTO schema_guard VALUES ((SELECT value FROM rpc_settings WHERE key = 'schema_version'));
+INSERT INTO refusal VALUES ((SELECT value FROM main.rpc_settings WHERE key = 'schema_version'));
+DROP TABLE temp.refusal;
 
 PRAGMA journal_mode = WAL;  -- readers and a poll in progress never block each other
 
@@ -183,6 +186,8 @@ CREATE TABLE IF NOT EXISTS tx_outcomes (
   effective_gas_price INTEGER,  -- wei per gas
   error_class         TEXT,
   error               TEXT,
+  preconfirmed_sec    REAL CHECK (preconfirmed_sec >= 0),  -- broadcast to a receipt of a block not sealed yet; NULL: none
+  max_cost_gwei       REAL CHECK (max_cost_gwei >= 0),     -- the most it can cost: gas limit times fee cap; NULL: unsigned
   CHECK (timestamp IS NOT NULL OR state = 'prepared')
 );
 CREATE INDEX IF NOT EXISTS tx_outcomes_provider ON tx_outcomes (provider_id, timestamp);

@@ -30,10 +30,10 @@ Failure failure_of(const RpcError& error, const HttpReply& reply, const Asked& a
 
 Failure failure_of(const NotJsonRpc& answer, const HttpReply& reply, const Asked& asked) {
   const std::string_view words = words_of(reply.body);
-  const Verdict verdict = classify_status({asked.chain, asked.method, reply.status, std::nullopt, lower(words)});
+  const Verdict verdict = classify_status({asked.chain, asked.method, reply.status, std::nullopt, words});
   std::string message = "HTTP " + std::to_string(reply.status.value_or(0));
   if (verdict.error_class == ErrorClass::malformed) {
-    message = answer.problem;
+    message = reply.body_is_intact ? answer.problem : "the answer is not encoded as it says";
   } else if (!words.empty()) {
     message += ": " + std::string(words);
   }
@@ -74,6 +74,7 @@ Answer read_answer(HttpReply reply, const Asked& asked) {
   answer.started = reply.started;
   answer.finished = reply.finished;
   answer.http_status = reply.status;
+  answer.request_left = reply.request_left;
   answer.response_bytes = reply.response_bytes;
   if (reply.failure) {
     answer.failure = std::move(reply.failure);

@@ -16,7 +16,7 @@ struct Complaint {
   std::string_view method;
   std::optional<long> http_status;
   std::optional<std::int64_t> code;  ///< of the JSON-RPC error object
-  std::string_view text;             ///< lower case: message, data, or the body when it is no JSON-RPC
+  std::string_view text;             ///< as written: message, data, or the body when it is no JSON-RPC
 };
 
 struct Verdict {

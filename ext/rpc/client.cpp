@@ -29,6 +29,8 @@ class RpcClient::Impl {
     }
     Asked asked{std::get<Endpoint>(std::move(endpoint)), call.provider.kind, std::move(call.method), ticket};
     request.url = asked.endpoint.url;
+    request.host = asked.endpoint.host;
+    request.port = asked.endpoint.port;
     request.headers = asked.endpoint.headers;
     request.certificate_authorities = certificate_authorities(environment_);
     request.timeout = call.timeout;

@@ -37,8 +37,10 @@ struct Answer {
   std::optional<double> setup_ms;    ///< DNS + TCP + TLS; 0 on a warm connection
   std::optional<double> total_ms;    ///< latency + set-up
   std::optional<long> http_status;
+  /// Whether any byte of the request can have reached the server: true from the moment at which sending began on a
+  /// connection that stood, TLS included. While it is false, nothing of the call can have happened anywhere.
+  bool request_left = false;
   std::int64_t response_bytes = 0;         ///< decompressed
-  bool request_left = false;               ///< a byte of the request can have reached the server
   bool complained = false;                 ///< the answer was a JSON-RPC error object
   std::string result;                      ///< raw JSON text of `result`, when `failure` is empty
   std::optional<Failure> failure;          ///< empty when the provider answered with a result

@@ -7,7 +7,9 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
 
+#include "rpc/descriptors.hpp"
 #include "rpc/template.hpp"
 #include "rpc/text.hpp"
 
@@ -20,13 +22,19 @@ using CurlUrl = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
 constexpr std::array<std::string_view, 8> framing_headers = {
     "connection", "content-length", "expect", "te", "trailer", "transfer-encoding", "upgrade", "proxy-authorization"};
 
-std::string url_part(const CurlUrl& url, CURLUPart part) {
+std::string url_part(const CurlUrl& url, CURLUPart part, unsigned int form = 0) {
   char* text = nullptr;
-  if (curl_url_get(url.get(), part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
+  if (curl_url_get(url.get(), part, &text, CURLU_DEFAULT_PORT | form) != CURLUE_OK) return {};
   std::string result(text);
   curl_free(text);
   return result;
 }
+
+#ifdef CURLU_PUNYCODE
+constexpr unsigned int punycode = CURLU_PUNYCODE;
+#else
+constexpr unsigned int punycode = 0;
+#endif
 
 /// The characters libcurl would have to repair; some of its repairs differ from other URL parsers' reading.
 void check_characters(std::string_view url) {
@@ -85,7 +93,8 @@ void add_filled_secrets(const Expansion& expansion, Secrets& secrets) {
 
 void read_parts(const CurlUrl& url, Endpoint& endpoint) {
   endpoint.secure = url_part(url, CURLUPART_SCHEME) == "https";
-  endpoint.host = url_part(url, CURLUPART_HOST);
+  endpoint.host = url_part(url, CURLUPART_HOST, punycode);
+  if (endpoint.host.empty()) endpoint.host = url_part(url, CURLUPART_HOST);
   if (endpoint.host.starts_with('[')) endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
   endpoint.port = url_part(url, CURLUPART_PORT);
   const std::string query = url_part(url, CURLUPART_QUERY);
@@ -180,6 +189,9 @@ std::variant<Endpoint, Failure> resolve_endpoint(const Provider& provider, Trans
     resolve_url(http ? provider.url : provider.ws_url, transport, environment, endpoint);
   } catch (const ConfigError& error) {
     return config((http ? "url: " : "ws_url: ") + error.message);
+  } catch (const std::runtime_error&) {  // libcurl, which is opened when it is first needed, could not be
+    if (!descriptor_is_free()) return descriptor_shortage();
+    throw;
   }
   try {
     resolve_headers(provider.headers, environment, endpoint);

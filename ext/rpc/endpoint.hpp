@@ -29,7 +29,7 @@ enum class Transport { http, websocket };
 struct Endpoint {
   std::string url;
   bool secure = false;               ///< https or wss
-  std::string host;                  ///< without the brackets of an IPv6 address
+  std::string host;                  ///< without the brackets of an IPv6 address, letters beyond ASCII as Punycode
   std::string port;                  ///< decimal, the scheme's default when the URL has none
   std::string target;                ///< path and query
   std::vector<std::string> headers;  ///< "Name: value"

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "rpc/classify.hpp"
+#include "rpc/descriptors.hpp"
 #include "rpc/json.hpp"
 #include "rpc/json_rpc.hpp"
 #include "rpc/resolver.hpp"
@@ -70,14 +71,17 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
       connecting_ = begun_;
       return connect_to({*numeric});
     }
-    resolve_detached(io_.lock(), endpoint_.host, endpoint_.port,
-                     [weak = this->weak_from_this()](const TcpEndpoints& addresses) {
-                       if (const auto self = weak.lock()) self->on_resolved(addresses);
-                     });
+    look_up_ = look_up(endpoint_.host, endpoint_.port,
+                       [io = io_.lock(), weak = this->weak_from_this()](const Resolution& resolution) {
+                         asio::post(*io, [weak, resolution] {
+                           if (const auto self = weak.lock()) self->on_resolved(resolution);
+                         });
+                       });
   }
 
   void abandon() override {
     finished_ = true;
+    look_up_.reset();
     deadline_.cancel();
     error_code ignored;
     beast::get_lowest_layer(stream_).socket().close(ignored);
@@ -96,11 +100,12 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
     };
   }
 
-  void on_resolved(const TcpEndpoints& addresses) {
+  void on_resolved(const Resolution& resolution) {
     if (finished_) return;
-    if (addresses.empty()) return finish(Failure{ErrorClass::dns, "", "the host name did not resolve", {}});
+    if (resolution.failure) return finish(resolution.failure);
+    look_up_.reset();
     connecting_ = Clock::now();
-    connect_to(addresses);
+    connect_to(resolution.addresses);
   }
 
   void connect_to(TcpEndpoints addresses) {
@@ -117,7 +122,11 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
     lowest.async_connect(addresses_[index], [self = this->shared_from_this(), index](error_code error) {
       if (self->finished_) return;
       if (!error) return self->on_connected();
-      if (index + 1 < self->addresses_.size()) return self->connect(index + 1);
+      if (index + 1 < self->addresses_.size()) {
+        error_code ignored;  // a socket that failed to connect is none for another address, least of another family
+        beast::get_lowest_layer(self->stream_).socket().close(ignored);
+        return self->connect(index + 1);
+      }
       self->fail(ErrorClass::connect, error);
     });
   }
@@ -225,11 +234,15 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
 
   void on_deadline() {
     if (finished_) return;
+    if (look_up_) return finish(late_look_up());
     finish(answer_.latency_ms ? Failure{ErrorClass::timeout, "no_head", "connected, but no head came in time", {}}
                               : Failure{ErrorClass::timeout, "", "no connection in time", {}});
   }
 
   void fail(ErrorClass error_class, error_code error) {
+    if (is_descriptor_shortage(error.value()) && error.category() == boost::system::system_category()) {
+      return finish(descriptor_shortage());
+    }
     std::string words = lower(error.message());
     if (error == websocket::error::message_too_big || error == websocket::error::buffer_overflow) {
       error_class = ErrorClass::too_large;
@@ -269,6 +282,7 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
   Stream stream_;
   asio::steady_timer deadline_;
   const std::string outgoing_;
+  LookUp look_up_;
   TcpEndpoints addresses_;
   Clock::time_point begun_;
   Clock::time_point connecting_;

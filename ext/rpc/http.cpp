@@ -8,14 +8,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <deque>
+#include <new>
 #include <set>
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "rpc/descriptors.hpp"
+#include "rpc/mailbox.hpp"
+#include "rpc/resolver.hpp"
 #include "rpc/sigpipe.hpp"
 #include "rpc/transfer.hpp"
 
@@ -35,7 +39,7 @@ constexpr Clock::duration glance_interval = 250us;
 /// socket is always ready must not keep us from them.
 constexpr Clock::duration serving_time = 5ms;
 
-CURLM* new_multi() {
+CURLM* initialised_multi() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   CURLM* multi = initialised == CURLE_OK ? curl_multi_init() : nullptr;
   if (multi == nullptr) throw std::runtime_error("libcurl cannot be initialised");
@@ -46,16 +50,7 @@ CURLM* new_multi() {
 
 class HttpClient::Engine final : private Sockets {
  public:
-  Engine() : process_(getpid()), multi_(new_multi()), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-    if (epoll_ < 0) {
-      curl_multi_cleanup(multi_);
-      throw std::runtime_error("no file descriptor is left to wait on");
-    }
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Engine::on_socket);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Engine::on_timer);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-  }
+  Engine() : process_(getpid()), multi_(new_multi()) {}
 
   ~Engine() {
     if (inherited()) {
@@ -66,7 +61,8 @@ class HttpClient::Engine final : private Sockets {
     cancel_all();
     idle_handles_.clear();
     curl_multi_cleanup(multi_);
-    ::close(epoll_);
+    if (mailbox_) mailbox_->close();
+    if (epoll_ >= 0) ::close(epoll_);
   }
 
   Engine(const Engine&) = delete;
@@ -82,11 +78,13 @@ class HttpClient::Engine final : private Sockets {
 
   void wait(const std::function<bool()>& enough, Clock::time_point until, const Interrupt& interrupt) {
     const SigpipeBlock block;
+    if (!open_epoll()) fail_waiting();
     while (!pending_.empty() && !enough()) {
       if (interrupt && interrupt()) throw Interrupted{};
       start_some();
       look(next_wake(until));
       serve_ready();
+      if (std::exchange(has_mail_, false)) read_mail();
       if (curl_timer_ && *curl_timer_ <= Clock::now()) run(CURL_SOCKET_TIMEOUT, 0, Clock::now());
       expire(Clock::now());
       if (Clock::now() >= until) return;
@@ -126,6 +124,7 @@ class HttpClient::Engine final : private Sockets {
     order_.clear();
     pending_.clear();
     while (!active_.empty()) detach(*active_.begin()->second);
+    deadlines_.clear();
   }
 
   std::size_t outstanding() const { return pending_.size() + finished_.size(); }
@@ -141,8 +140,31 @@ class HttpClient::Engine final : private Sockets {
     Clock::time_point seen;
   };
 
-  void measure_descriptors() {
-    capacity_ = spare_descriptors() + open_sockets_.size();
+  CURLM* new_multi() {
+    CURLM* multi = initialised_multi();
+    curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &Engine::on_socket);
+    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &Engine::on_timer);
+    curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
+    return multi;
+  }
+
+  /// Tried again with every wait that has something to wait for.
+  bool open_epoll() {
+    if (epoll_ < 0 && !pending_.empty()) epoll_ = epoll_create1(EPOLL_CLOEXEC);
+    return epoll_ >= 0 || pending_.empty();
+  }
+
+  void fail_waiting() {
+    for (const auto& transfer : std::exchange(waiting_, {})) {
+      file(transfer->ticket(), transfer->fail(descriptor_shortage(), Clock::now()));
+    }
+  }
+
+  void measure_descriptors() { allow(spare_descriptors() + open_sockets_.size()); }
+
+  void allow(std::size_t descriptors) {
+    capacity_ = descriptors;
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(std::max<std::size_t>(capacity_ / 4 * 3, 1)));
   }
 
@@ -158,10 +180,9 @@ class HttpClient::Engine final : private Sockets {
       std::unique_ptr<Transfer> transfer = std::move(waiting_.front());
       waiting_.pop_front();
       transfer->start(take_handle(), *this);
-      deadlines_.emplace(transfer->deadline(), transfer->ticket());
-      CURL* easy = transfer->easy();
-      active_.emplace(transfer->ticket(), std::move(transfer));
-      curl_multi_add_handle(multi_, easy);
+      Transfer& active = *active_.emplace(transfer->ticket(), std::move(transfer)).first->second;
+      deadlines_.emplace(active.deadline(), active.ticket());
+      curl_multi_add_handle(multi_, active.easy());
     }
   }
 
@@ -194,14 +215,18 @@ class HttpClient::Engine final : private Sockets {
     last_look_ = Clock::now();
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
+      if (mailbox_ && event.data.fd == mailbox_->descriptor()) {
+        has_mail_ = true;
+        continue;
+      }
       const auto watched = watched_.find(event.data.fd);
       if (watched == watched_.end() || watched->second.ready) continue;
-      watched->second.ready = true;
       int ready = 0;
       if ((event.events & EPOLLIN) != 0) ready |= CURL_CSELECT_IN;
       if ((event.events & EPOLLOUT) != 0) ready |= CURL_CSELECT_OUT;
       if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) ready |= CURL_CSELECT_ERR;
       ready_.push_back({event.data.fd, ready, last_look_});
+      watched->second.ready = true;
     }
   }
 
@@ -224,15 +249,82 @@ class HttpClient::Engine final : private Sockets {
     if (socket == CURL_SOCKET_TIMEOUT) curl_timer_.reset();
     int running = 0;
     curl_multi_socket_action(multi_, socket, events, &running);
+    if (std::exchange(out_of_memory_, false)) throw std::bad_alloc();
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const CURLcode code = message->data.result;
       Transfer* transfer = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-      file(transfer->ticket(), transfer->finish(code, seen));
-      detach(*transfer);
+      if (transfer->wants_addresses()) {
+        look_up(*transfer);
+      } else if (transfer->lacked_descriptor(code)) {
+        postpone(*transfer);
+      } else {
+        file(transfer->ticket(), transfer->finish(code, seen));
+        detach(*transfer);
+      }
     }
+  }
+
+  /// Has the host's addresses looked up for a transfer that libcurl has stopped.
+  void look_up(Transfer& transfer) {
+    curl_multi_remove_handle(multi_, transfer.easy());
+    if (!open_mailbox()) return postpone(transfer);
+    const HttpRequest& request = transfer.request();
+    transfer.await(rpc::look_up(request.host, request.port,
+                                [mailbox = mailbox_, ticket = transfer.ticket()](const Resolution& resolution) {
+                                  mailbox->put({ticket, resolution});
+                                }));
+  }
+
+  bool open_mailbox() {
+    if (mailbox_) return true;
+    auto mailbox = std::make_shared<Mailbox>();
+    if (mailbox->descriptor() < 0) return false;
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = mailbox->descriptor();
+    epoll_ctl(epoll_, EPOLL_CTL_ADD, mailbox->descriptor(), &event);
+    mailbox_ = std::move(mailbox);
+    return true;
+  }
+
+  /// Goes on with the transfers whose look-ups have ended.
+  void read_mail() {
+    for (const auto& [ticket, resolution] : mailbox_->empty()) {
+      const auto active = active_.find(ticket);
+      if (active == active_.end() || !active->second->is_awaiting()) continue;
+      Transfer& transfer = *active->second;
+      if (resolution.failure && resolution.failure->error_class == ErrorClass::config) {
+        postpone(transfer);
+      } else if (!resolution.failure && transfer.use(resolution)) {
+        curl_multi_add_handle(multi_, transfer.easy());
+      } else {
+        file(ticket, transfer.fail(resolution.failure.value_or(no_addresses()), resolution.finished));
+        detach(transfer);
+      }
+    }
+  }
+
+  /// Puts a transfer for which there was no descriptor back to the front of the queue, where it waits until one of ours
+  /// is free; ends it when there are none of ours, or when it had been sent on a connection that died.
+  void postpone(Transfer& transfer) {
+    const Ticket ticket = transfer.ticket();
+    const bool had_left = transfer.request_left();
+    HttpReply reply = transfer.fail(descriptor_shortage(), Clock::now());
+    auto again = std::make_unique<Transfer>(ticket, transfer.take_request());
+    detach(transfer);
+    if (had_left || (active_.empty() && open_sockets_.empty())) return file(ticket, std::move(reply));
+    if (active_.empty()) close_kept_connections();
+    allow(open_sockets_.size());
+    waiting_.push_front(std::move(again));
+  }
+
+  /// libcurl has no other way to close them all at once. Only while nothing is active.
+  void close_kept_connections() {
+    curl_multi_cleanup(std::exchange(multi_, new_multi()));
+    curl_timer_.reset();
   }
 
   void file(Ticket ticket, HttpReply reply) {
@@ -258,15 +350,19 @@ class HttpClient::Engine final : private Sockets {
     deadlines_.erase({transfer.deadline(), ticket});
     CurlEasy handle = transfer.release_handle();
     curl_easy_reset(handle.get());
-    idle_handles_.push_back(std::move(handle));
     active_.erase(ticket);
+    try {
+      idle_handles_.push_back(std::move(handle));
+    } catch (const std::bad_alloc&) {  // another one will be made
+    }
   }
 
   /// In a forked child: closes the copies of the descriptors, which says nothing to the peers, and leaves libcurl's
   /// memory alone: to free it would write TLS and HTTP/2 farewells to the parent's connections.
   void abandon() {
     for (const int socket : open_sockets_) ::close(socket);
-    ::close(epoll_);
+    if (epoll_ >= 0) ::close(epoll_);
+    if (mailbox_) mailbox_->abandon();
     for (auto& [ticket, transfer] : active_) static_cast<void>(transfer.release());
     for (CurlEasy& handle : idle_handles_) static_cast<void>(handle.release());
   }
@@ -284,9 +380,13 @@ class HttpClient::Engine final : private Sockets {
     if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
     if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
     event.data.fd = socket;
-    const auto [watched, added] = engine.watched_.try_emplace(socket, Watched{owner, false});
-    watched->second.owner = owner;
-    epoll_ctl(engine.epoll_, added ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
+    try {
+      const auto [watched, added] = engine.watched_.try_emplace(socket, Watched{owner, false});
+      watched->second.owner = owner;
+      epoll_ctl(engine.epoll_, added ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
+    } catch (const std::bad_alloc&) {
+      engine.out_of_memory_ = true;
+    }
     return 0;
   }
 
@@ -300,21 +400,30 @@ class HttpClient::Engine final : private Sockets {
     return 0;
   }
 
-  curl_socket_t open(const curl_sockaddr& address) override {
+  curl_socket_t open(const curl_sockaddr& address) noexcept override {
     const int socket = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
     if (socket < 0) return CURL_SOCKET_BAD;
-    open_sockets_.insert(socket);
+    try {
+      open_sockets_.insert(socket);
+    } catch (const std::bad_alloc&) {
+      ::close(socket);
+      errno = ENOMEM;
+      return CURL_SOCKET_BAD;
+    }
     return socket;
   }
 
-  int close(curl_socket_t socket) override {
+  int close(curl_socket_t socket) noexcept override {
     open_sockets_.erase(socket);
     return ::close(socket);
   }
 
   pid_t process_;
   CURLM* multi_;
-  int epoll_;
+  int epoll_ = -1;
+  std::shared_ptr<Mailbox> mailbox_;  // opened with the first look-up
+  bool has_mail_ = false;
+  bool out_of_memory_ = false;  // inside a callback, which may not throw through libcurl
   std::optional<Clock::time_point> curl_timer_;
   Clock::time_point last_look_;
   std::deque<std::unique_ptr<Transfer>> waiting_;
@@ -333,9 +442,15 @@ class HttpClient::Engine final : private Sockets {
 HttpClient::HttpClient() = default;
 HttpClient::~HttpClient() = default;
 
+/// The one in use, opened when it is first needed.
 HttpClient::Engine& HttpClient::engine() {
-  if (!engine_ || engine_->inherited()) engine_ = std::make_unique<Engine>();
+  if (!own_engine()) engine_ = std::make_unique<Engine>();
   return *engine_;
+}
+
+/// Nothing before the first request, and in a forked child before its own first one.
+HttpClient::Engine* HttpClient::own_engine() const {
+  return engine_ && !engine_->inherited() ? engine_.get() : nullptr;
 }
 
 HttpClient::Ticket HttpClient::submit(HttpRequest request) {
@@ -344,35 +459,40 @@ HttpClient::Ticket HttpClient::submit(HttpRequest request) {
 }
 
 void HttpClient::wait(const std::function<bool()>& enough, Clock::time_point until, const Interrupt& interrupt) {
-  engine().wait(enough, until, interrupt);
+  if (Engine* const own = own_engine()) own->wait(enough, until, interrupt);
 }
 
 bool HttpClient::pending(Ticket ticket) const {
-  return engine_ && engine_->pending(ticket);
+  const Engine* const own = own_engine();
+  return own != nullptr && own->pending(ticket);
 }
 
 bool HttpClient::any_finished() const {
-  return engine_ && engine_->any_finished();
+  const Engine* const own = own_engine();
+  return own != nullptr && own->any_finished();
 }
 
 std::optional<std::pair<HttpClient::Ticket, HttpReply>> HttpClient::take() {
-  return engine().take();
+  Engine* const own = own_engine();
+  return own != nullptr ? own->take() : std::nullopt;
 }
 
 std::optional<HttpReply> HttpClient::take(Ticket ticket) {
-  return engine().take(ticket);
+  Engine* const own = own_engine();
+  return own != nullptr ? own->take(ticket) : std::nullopt;
 }
 
 void HttpClient::cancel(Ticket ticket) {
-  engine().cancel(ticket);
+  if (Engine* const own = own_engine()) own->cancel(ticket);
 }
 
 void HttpClient::cancel_all() {
-  engine().cancel_all();
+  if (Engine* const own = own_engine()) own->cancel_all();
 }
 
 std::size_t HttpClient::outstanding() const {
-  return engine_ && !engine_->inherited() ? engine_->outstanding() : 0;
+  const Engine* const own = own_engine();
+  return own != nullptr ? own->outstanding() : 0;
 }
 
 }  // namespace rpcroute::rpc

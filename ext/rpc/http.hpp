@@ -18,6 +18,8 @@ namespace rpcroute::rpc {
 /// A POST of JSON.
 struct HttpRequest {
   std::string url;
+  std::string host;                  ///< the URL's, as libcurl asks for its addresses
+  std::string port;                  ///< the URL's or the scheme's
   std::vector<std::string> headers;  ///< "Name: value"
   std::string body;
   std::string certificate_authorities;                    ///< path of a CA file; empty for the system's
@@ -28,11 +30,13 @@ struct HttpRequest {
 
 /// A whole answer, or why there is none.
 struct HttpReply {
-  std::optional<Failure> failure;   ///< dns, connect, tls, timeout, malformed or too_large; no part of the URL in it
+  std::optional<Failure> failure;   ///< of the transport, or config of our own limits; no part of the URL in it
   std::optional<long> status;       ///< known as soon as the header arrived
   std::string body;                 ///< decompressed
+  bool body_is_intact = true;       ///< it was compressed as its header says
   std::int64_t response_bytes = 0;  ///< decompressed, counted also when the answer is incomplete
   std::string retry_after;          ///< the header's value, or empty
+  bool request_left = false;        ///< sending began on a connection that stood, TLS included
   double timestamp = 0;             ///< Unix seconds at `finished`
   Clock::time_point started;        ///< just before the request left; when it never left, the start of set-up
   Clock::time_point finished;       ///< when the answer or the failure was complete
@@ -42,6 +46,9 @@ struct HttpReply {
 
 /// Drives transfers over libcurl's multi interface. Connections stay warm for the client's lifetime. Not thread-safe.
 /// After fork() the child forgets the parent's transfers and connections without writing to them.
+///
+/// Host names are looked up by our own resolver, and only when there is no warm connection to use. A request for which
+/// no descriptor is free waits until one of ours is; it fails when all are the host's.
 ///
 /// `finished` is the moment at which the socket was seen to be readable, not the one at which its turn came: with
 /// hundreds of answers at once the difference is milliseconds. Requests start a few at a time for the same reason.
@@ -84,6 +91,7 @@ class HttpClient {
   Ticket last_ticket_ = 0;
 
   Engine& engine();
+  Engine* own_engine() const;
 };
 
 }  // namespace rpcroute::rpc

@@ -63,7 +63,7 @@ RpcError read_error(std::string_view json) {
   }
   error.text = error.message;
   if (error.data.size() <= max_searched) search_data(error.data, error);
-  error.text = lower(std::string_view(error.text).substr(0, 2 * max_searched));
+  if (error.text.size() > 2 * max_searched) error.text.resize(2 * max_searched);
   return error;
 }
 

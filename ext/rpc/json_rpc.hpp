@@ -20,9 +20,9 @@ struct RpcResult {
 /// The provider answered with an error object.
 struct RpcError {
   std::optional<std::int64_t> code;
-  std::string message;    ///< decoded
-  std::string_view data;  ///< raw JSON of error.data, a slice of the body; empty when absent
-  std::string text;       ///< message and every text inside data, in lower case: what classify() searches
+  std::string message;                    ///< decoded
+  std::string_view data;                  ///< raw JSON of error.data, a slice of the body; empty when absent
+  std::string text;                       ///< message and every text inside data, as written: what classify() searches
   std::optional<double> backoff_seconds;  ///< of error.data, however deep
 };
 

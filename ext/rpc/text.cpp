@@ -78,6 +78,25 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+std::string spaced(std::string_view text) {
+  const auto is_small = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_letter = [&](char c) { return is_capital(c) || (c >= 'a' && c <= 'z'); };
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char before = i == 0 ? ' ' : text[i - 1];
+    const char c = text[i];
+    const char after = i + 1 == text.size() ? ' ' : text[i + 1];
+    const bool joins = (c == '_' || c == '-') && is_letter(before) && is_letter(after);
+    // The last capital of several begins a word: "RLPTooLong".
+    const bool begins = is_capital(c) && (is_small(before) || (is_capital(before) && after >= 'a' && after <= 'z'));
+    if (begins) result += ' ';
+    result += joins ? ' ' : c;
+  }
+  return result;
+}
+
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }

@@ -14,6 +14,9 @@ std::string printable(std::string_view text, std::size_t max_characters = 200);
 /// ASCII letters in lower case; everything else as it is.
 std::string lower(std::string_view text);
 
+/// The words of a name: a blank at each border of CamelCase, and for each `_` and `-` between letters.
+std::string spaced(std::string_view text);
+
 bool is_blank(char c);
 std::string_view trimmed(std::string_view text);
 

@@ -1,9 +1,11 @@
 #include "rpc/transfer.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
 
+#include "rpc/descriptors.hpp"
 #include "rpc/text.hpp"
 
 namespace rpcroute::rpc {
@@ -15,12 +17,22 @@ double milliseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-/// IPv6 in brackets, or digits and dots: what needs no resolver.
-bool is_numeric_host(std::string_view url) {
-  const std::size_t begin = url.find("://") + 3;
-  if (begin < url.size() && url[begin] == '[') return true;
-  const std::size_t end = std::min(url.find_first_of(":/?#", begin), url.size());
-  return url.substr(begin, end - begin).find_first_not_of("0123456789.") == std::string_view::npos;
+/// Neither an address nor this machine, whose addresses libcurl knows without asking (RFC 6761 section 6.3).
+bool is_looked_up(const HttpRequest& request) {
+  const std::string name = lower(request.host);
+  return name != "localhost" && !name.ends_with(".localhost") && !numeric_endpoint(request.host, request.port);
+}
+
+/// CURLOPT_RESOLVE's form of what was found: host:port:address,address. Addresses with a scope have none.
+std::string entry_of(const HttpRequest& request, const TcpEndpoints& addresses) {
+  std::string entry;
+  for (const auto& endpoint : addresses) {
+    const auto address = endpoint.address();
+    if (address.is_v6() && address.to_v6().scope_id() != 0) continue;
+    entry += entry.empty() ? request.host + ":" + request.port + ":" : ",";
+    entry += address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
+  }
+  return entry;
 }
 
 /// libcurl's verdict as ours. The texts are libcurl's fixed ones or our own, never its error buffer: that holds the
@@ -29,7 +41,7 @@ Failure failure_of(CURLcode code, long os_error) {
   const std::string words = lower(curl_easy_strerror(code));
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
-      return {ErrorClass::dns, "", "the host name did not resolve", {}};
+      return no_addresses();
     case CURLE_COULDNT_CONNECT:
       return {ErrorClass::connect, "", os_error != 0 ? lower(std::strerror(static_cast<int>(os_error))) : words, {}};
     case CURLE_GOT_NOTHING:
@@ -45,6 +57,7 @@ Failure failure_of(CURLcode code, long os_error) {
     case CURLE_WEIRD_SERVER_REPLY:
       return {ErrorClass::malformed, "", "the answer is not HTTP", {}};
     case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_WRITE_ERROR:  // of a transfer coding: what we ourselves refuse has a reason of its own
       return {ErrorClass::malformed, "", "the answer is not encoded as it says", {}};
     case CURLE_PEER_FAILED_VERIFICATION:
       return {ErrorClass::tls, "", "the certificate is not trusted, or not for this host", {}};
@@ -87,13 +100,23 @@ bool names_header(const std::vector<std::string>& lines, std::string_view line) 
   });
 }
 
+/// The value of a header line whose name, in lower case and with its colon, is `name`.
+std::optional<std::string_view> header_value(std::string_view line, std::string_view name) {
+  if (line.size() < name.size() || lower(line.substr(0, name.size())) != name) return std::nullopt;
+  return trimmed(line.substr(name.size()));
+}
+
 }  // namespace
 
 Transfer::Transfer(std::uint64_t ticket, HttpRequest request)
-    : ticket_(ticket), request_(std::move(request)), host_is_numeric_(is_numeric_host(request_.url)) {}
+    : ticket_(ticket),
+      request_(std::move(request)),
+      decoder_(request_.max_response_bytes),
+      needs_look_up_(is_looked_up(request_)),
+      is_secure_(lower(std::string_view(request_.url).substr(0, 6)) == "https:") {}
 
 std::size_t Transfer::descriptors_to_come() const {
-  const std::size_t wanted = host_is_numeric_ ? 1 : 4;
+  const std::size_t wanted = (needs_look_up_ ? 3U : 1U) + (is_secure_ ? 1U : 0U);
   return request_left_ || opened_ >= wanted ? 0 : wanted - opened_;
 }
 
@@ -111,10 +134,30 @@ void Transfer::start(CurlEasy easy, Sockets& sockets) {
   deadline_ = begun_ + request_.timeout;
 }
 
+void Transfer::await(LookUp look_up) {
+  look_up_ = std::move(look_up);
+}
+
+bool Transfer::use(const Resolution& resolution) {
+  look_up_time_ += resolution.finished - std::min(look_up_begun_, resolution.finished);
+  look_up_.reset();
+  const std::string entry = entry_of(request_, resolution.addresses);
+  if (!entry.empty()) set_addresses(entry);
+  return !entry.empty();
+}
+
+void Transfer::set_addresses(const std::string& entry) {
+  CurlList list;
+  append(list, entry);
+  set(easy_.get(), CURLOPT_RESOLVE, list.get());
+  addresses_ = std::move(list);
+}
+
 void Transfer::set_request_options() {
   CURL* easy = easy_.get();
   // geth refuses libcurl's default form type with 415.
-  for (const char* line : {"Content-Type: application/json", "Accept: application/json", "Expect:"}) {
+  for (const char* line :
+       {"Content-Type: application/json", "Accept: application/json", "Expect:", "Accept-Encoding: gzip, deflate"}) {
     if (!names_header(request_.headers, line)) append(header_list_, line);
   }
   for (const std::string& line : request_.headers) append(header_list_, line);
@@ -129,6 +172,11 @@ void Transfer::set_request_options() {
   set(easy, CURLOPT_WRITEDATA, static_cast<void*>(this));
   set(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
   set(easy, CURLOPT_HEADERDATA, static_cast<void*>(this));
+  if (needs_look_up_) {
+    set(easy, CURLOPT_RESOLVER_START_FUNCTION, &Transfer::on_look_up);
+    set(easy, CURLOPT_RESOLVER_START_DATA, static_cast<void*>(this));
+    set_addresses("-" + request_.host + ":" + request_.port);  // those of an earlier request may be out of date
+  }
   set(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_request);
   set(easy, CURLOPT_PREREQDATA, static_cast<void*>(this));
 }
@@ -140,8 +188,7 @@ void Transfer::set_policy_options() {
   set(easy, CURLOPT_PROXY, "");  // not even the one that http_proxy names
   set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   set(easy, CURLOPT_NOSIGNAL, 1L);
-  set(easy, CURLOPT_QUICK_EXIT, 1L);  // never wait for a resolver thread that hangs
-  set(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+  set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);  // the Decoder's work
   set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   set(easy, CURLOPT_HTTP_VERSION,
       static_cast<long>(request_.never_resend ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
@@ -157,19 +204,13 @@ void Transfer::set_policy_options() {
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   const std::size_t bytes = size * count;
-  transfer.reply_.response_bytes += static_cast<std::int64_t>(bytes);
-  // Counted here because CURLOPT_MAXFILESIZE counts bytes on the wire, before decompression.
-  if (transfer.reply_.body.size() + bytes > transfer.request_.max_response_bytes) {
-    transfer.excess_ = Excess::body;
-    return 0;
-  }
   try {
-    transfer.reply_.body.append(data, bytes);
-  } catch (const std::bad_alloc&) {
+    if (transfer.decoder_.decode({data, bytes}, transfer.reply_.body)) return bytes;
     transfer.excess_ = Excess::body;
-    return 0;
+  } catch (const std::bad_alloc&) {
+    transfer.excess_ = Excess::memory;
   }
-  return bytes;
+  return 0;
 }
 
 std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -180,18 +221,29 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
     transfer.excess_ = Excess::header;
     return 0;
   }
-  constexpr std::string_view wanted = "retry-after:";
-  const std::string_view line(data, bytes);
-  if (line.size() > wanted.size() && lower(line.substr(0, wanted.size())) == wanted) {
-    transfer.reply_.retry_after = trimmed(line.substr(wanted.size()));
+  try {
+    transfer.read_header({data, bytes});
+  } catch (const std::bad_alloc&) {
+    transfer.excess_ = Excess::memory;
+    return 0;
   }
   return bytes;
+}
+
+void Transfer::read_header(std::string_view line) {
+  if (line.starts_with("HTTP/")) decoder_.begin_header();
+  if (const auto value = header_value(line, "retry-after:")) reply_.retry_after = *value;
+  if (const auto value = header_value(line, "content-encoding:")) decoder_.add_codings(*value);
 }
 
 curl_socket_t Transfer::on_open(void* self, curlsocktype, curl_sockaddr* address) {
   auto& transfer = *static_cast<Transfer*>(self);
   ++transfer.opened_;
-  return transfer.sockets_->open(*address);
+  const curl_socket_t socket = transfer.sockets_->open(*address);
+  if (socket == CURL_SOCKET_BAD && is_descriptor_shortage(errno)) transfer.lacked_descriptor_ = true;
+  // By the time at which libcurl complains that it could not open the authorities, it has closed the socket.
+  if (transfer.is_secure_ && !descriptor_is_free()) transfer.took_last_descriptor_ = true;
+  return socket;
 }
 
 int Transfer::on_close(void* sockets, curl_socket_t socket) {
@@ -203,6 +255,16 @@ int Transfer::on_request(void* self, char*, char*, int, int) {
   transfer.reply_.started = Clock::now();  // again when libcurl sends again
   transfer.request_left_ = true;
   return CURL_PREREQFUNC_OK;
+}
+
+int Transfer::on_look_up(void*, void*, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  constexpr int most = 2;  // a second time when a connection that was to be reused had died
+  if (transfer.look_ups_ == most) return 1;
+  ++transfer.look_ups_;
+  transfer.look_up_begun_ = Clock::now();
+  transfer.wants_addresses_ = true;
+  return 1;  // which ends the transfer, until it is started again with the addresses
 }
 
 void Transfer::add_setup_queueing(Clock::duration waited) {
@@ -222,26 +284,39 @@ bool Transfer::is_line_too_long(CURLcode code) const {
   return reply_.status && reply_.body.empty() && (code == CURLE_OUT_OF_MEMORY || static_cast<int>(code) == too_large);
 }
 
-HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
-  // A quick peer answers within the very call in which the request left: then what was seen before it was not the
-  // answer.
-  const Clock::time_point finished = seen > reply_.started ? seen : Clock::now();
-  const auto age = std::chrono::duration<double>(Clock::now() - finished).count();
+bool Transfer::lacked_descriptor(CURLcode code) const {
+  if (request_left_ || code == CURLE_OK) return false;
+  return lacked_descriptor_ || (code == CURLE_SSL_CACERT_BADFILE && took_last_descriptor_);
+}
+
+void Transfer::conclude(Clock::time_point at) {
+  const auto age = std::chrono::duration<double>(Clock::now() - at).count();
   reply_.timestamp = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - age;
-  reply_.finished = finished;
-  read_status();
+  reply_.finished = at;
+  if (reply_.started == Clock::time_point()) reply_.started = at;
+  reply_.request_left = request_left_;
+  reply_.response_bytes = static_cast<std::int64_t>(decoder_.decoded());
+  reply_.body_is_intact = decoder_.is_intact();
+}
+
+double Transfer::setup_ms() const {
   long connections = 0;
-  long os_error = 0;
   curl_off_t connect_us = 0;
   curl_off_t handshake_us = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_NUM_CONNECTS, &connections);
-  curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &os_error);
+  if (connections == 0) return 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_CONNECT_TIME_T, &connect_us);
   curl_easy_getinfo(easy_.get(), CURLINFO_APPCONNECT_TIME_T, &handshake_us);
-  if (connections > 0) {
-    const double setup = static_cast<double>(std::max(connect_us, handshake_us)) / 1000;
-    reply_.setup_ms = std::max(0.0, setup - milliseconds(setup_queueing_));
-  }
+  const double connected = static_cast<double>(std::max(connect_us, handshake_us)) / 1000;
+  return milliseconds(look_up_time_) + std::max(0.0, connected - milliseconds(setup_queueing_));
+}
+
+HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
+  // A quick peer answers within the very call in which the request left: then what was seen before it was not the
+  // answer.
+  conclude(seen > reply_.started ? seen : Clock::now());
+  read_status();
+  reply_.setup_ms = setup_ms();
   reply_.latency_ms = milliseconds(reply_.finished - reply_.started);
   if (excess_ == Excess::header || is_line_too_long(code)) {
     reply_.failure = {ErrorClass::too_large, "header", "the header of the answer is larger than 64 KiB", {}};
@@ -250,14 +325,24 @@ HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
                       "",
                       "the answer is larger than " + std::to_string(request_.max_response_bytes) + " bytes",
                       {}};
+  } else if (excess_ == Excess::memory) {
+    reply_.failure = {ErrorClass::too_large, "memory", "the answer is larger than the memory that is left", {}};
   } else if (code != CURLE_OK) {
+    long os_error = 0;
+    curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &os_error);
     reply_.failure = failure_of(code, os_error);
   }
   return std::move(reply_);
 }
 
+HttpReply Transfer::fail(Failure failure, Clock::time_point at) {
+  conclude(at);
+  reply_.failure = std::move(failure);
+  return std::move(reply_);
+}
+
 HttpReply Transfer::time_out(Clock::time_point now) {
-  return finish(CURLE_OPERATION_TIMEDOUT, now);
+  return is_awaiting() ? fail(late_look_up(), now) : finish(CURLE_OPERATION_TIMEDOUT, now);
 }
 
 }  // namespace rpcroute::rpc

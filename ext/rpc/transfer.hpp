@@ -6,8 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "rpc/decoder.hpp"
 #include "rpc/http.hpp"
+#include "rpc/resolver.hpp"
 
 namespace rpcroute::rpc {
 
@@ -24,13 +28,14 @@ using CurlList = std::unique_ptr<curl_slist, CurlListCleanup>;
 /// Who opens and closes the sockets of transfers, so that they can be counted.
 class Sockets {
  public:
-  virtual curl_socket_t open(const curl_sockaddr& address) = 0;
-  virtual int close(curl_socket_t socket) = 0;
+  virtual curl_socket_t open(const curl_sockaddr& address) noexcept = 0;
+  virtual int close(curl_socket_t socket) noexcept = 0;
 
  protected:
   ~Sockets() = default;
 };
 
+/// No exception leaves its callbacks: libcurl's C frames would be left as they stand.
 class Transfer {
  public:
   Transfer(std::uint64_t ticket, HttpRequest request);
@@ -41,19 +46,43 @@ class Transfer {
   CURL* easy() const { return easy_.get(); }
   Clock::time_point deadline() const { return deadline_; }
 
-  /// How many descriptors it may still open: while it connects a host name takes the resolver's socket pair and, with
-  /// two addresses, two sockets.
+  /// How many descriptors it may still open: a host name takes the resolver's files and, with two addresses, two
+  /// sockets; TLS takes the file of authorities.
   std::size_t descriptors_to_come() const;
 
   /// Sets the handle up, a recycled one or a new one, and starts the clock. `sockets` outlives the handle's
   /// connections.
   void start(CurlEasy easy, Sockets& sockets);
 
+  /// Whether libcurl, having no warm connection, stopped at the addresses of the host; told once.
+  bool wants_addresses() { return std::exchange(wants_addresses_, false); }
+
+  const HttpRequest& request() const { return request_; }
+
+  /// Keeps the look-up that is to find them.
+  void await(LookUp look_up);
+  bool is_awaiting() const { return look_up_ != nullptr; }
+
+  /// Sets the handle up for another start with the addresses that were found; false when none of them can be used.
+  bool use(const Resolution& resolution);
+
+  /// Whether any byte of the request can have reached the server.
+  bool request_left() const { return request_left_; }
+
+  /// Whether it failed, before anything left, for want of a descriptor.
+  bool lacked_descriptor(CURLcode code) const;
+
+  /// Gives the request back to be started anew.
+  HttpRequest take_request() { return std::move(request_); }
+
   /// Adds to the time for which a ready socket waited for us while the connection was being set up.
   void add_setup_queueing(Clock::duration waited);
 
   /// The reply after libcurl's verdict; `seen` is when its socket was seen to be readable.
   HttpReply finish(CURLcode code, Clock::time_point seen);
+
+  /// The reply of a transfer that libcurl has no part in.
+  HttpReply fail(Failure failure, Clock::time_point at);
 
   /// The reply of a transfer that used up its time.
   HttpReply time_out(Clock::time_point now);
@@ -66,10 +95,15 @@ class Transfer {
   static curl_socket_t on_open(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int on_close(void* sockets, curl_socket_t socket);
   static int on_request(void* self, char*, char*, int, int);
+  static int on_look_up(void*, void*, void* self);
 
   void set_request_options();
   void set_policy_options();
+  void set_addresses(const std::string& entry);
+  void read_header(std::string_view line);
   void read_status();
+  void conclude(Clock::time_point at);
+  double setup_ms() const;
   /// Whether a header line was longer than libcurl takes.
   bool is_line_too_long(CURLcode code) const;
 
@@ -78,7 +112,17 @@ class Transfer {
   CurlEasy easy_;
   CurlList header_list_;
   HttpReply reply_;
-  bool host_is_numeric_ = false;
+  Decoder decoder_;
+  bool needs_look_up_ = false;
+  bool is_secure_ = false;
+  bool wants_addresses_ = false;
+  int look_ups_ = 0;
+  LookUp look_up_;
+  Clock::time_point look_up_begun_;
+  Clock::duration look_up_time_{0};
+  CurlList addresses_;
+  bool lacked_descriptor_ = false;
+  bool took_last_descriptor_ = false;
   Sockets* sockets_ = nullptr;
   std::size_t opened_ = 0;
   Clock::time_point begun_;
@@ -86,7 +130,7 @@ class Transfer {
   bool request_left_ = false;
   Clock::duration setup_queueing_{0};
   std::size_t header_bytes_ = 0;
-  enum class Excess { none, header, body } excess_ = Excess::none;
+  enum class Excess { none, header, body, memory } excess_ = Excess::none;
 };
 
 }  // namespace rpcroute::rpc

@@ -2,38 +2,23 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <condition_variable>
-#include <csignal>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 
+#include "rpc/descriptors.hpp"
 #include "rpc/head_session.hpp"
+#include "rpc/quiet_thread.hpp"
 
 namespace rpcroute::rpc {
 namespace {
 
 namespace asio = boost::asio;
-
-/// Starts a thread that receives no signals: Ctrl-C and the like are the host's, on its own threads.
-template <class Work>
-std::thread quiet_thread(Work work) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread thread(std::move(work));
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-}
 
 double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -44,13 +29,14 @@ double unix_now() {
 class HeadWatch::Impl {
  public:
   Impl(std::vector<HeadRequest> requests, const Environment& environment)
-      : io_(std::make_shared<asio::io_context>(1)), tls_(asio::ssl::context::tls_client), answers_(requests.size()) {
+      : io_(new_context()), tls_(asio::ssl::context::tls_client), answers_(requests.size()) {
     for (std::size_t i = 0; i < requests.size(); ++i) prepare(std::move(requests[i]), i, environment);
     if (sessions_.empty()) return;
     thread_ = quiet_thread([this] { run(); });
   }
 
   ~Impl() {
+    if (!io_) return;
     asio::post(*io_, [this] {
       for (const auto& session : sessions_) session->abandon();
     });
@@ -73,18 +59,35 @@ class HeadWatch::Impl {
   }
 
  private:
+  /// Nothing when no descriptor is free for it to wait on.
+  static std::shared_ptr<asio::io_context> new_context() {
+    try {
+      auto io = std::make_shared<asio::io_context>(1);
+      static_cast<void>(asio::ip::tcp::socket(*io));  // Asio opens its descriptors with the first socket's owner
+      return io;
+    } catch (const boost::system::system_error& error) {
+      if (is_descriptor_shortage(error.code().value())) return nullptr;
+      throw;
+    }
+  }
+
   void prepare(HeadRequest request, std::size_t index, const Environment& environment) {
     auto endpoint = resolve_endpoint(request.provider, Transport::websocket, environment);
-    if (auto* failure = std::get_if<Failure>(&endpoint)) {
-      HeadAnswer& answer = answers_[index].emplace();
-      answer.timestamp = unix_now();
-      answer.failure = std::move(*failure);
-      return;
+    if (auto* failure = std::get_if<Failure>(&endpoint)) return refuse(index, std::move(*failure));
+    if (!io_) return refuse(index, descriptor_shortage());
+    if (std::get<Endpoint>(endpoint).secure && !trusting_) {
+      if (!descriptor_is_free()) return refuse(index, descriptor_shortage());
+      trust(certificate_authorities(environment));
     }
-    if (std::get<Endpoint>(endpoint).secure && !trusting_) trust(certificate_authorities(environment));
     ++unanswered_;
     sessions_.push_back(make_head_session(io_, tls_, std::move(request), std::get<Endpoint>(std::move(endpoint)),
                                           [this, index](HeadAnswer answer) { file(index, std::move(answer)); }));
+  }
+
+  void refuse(std::size_t index, Failure failure) {
+    HeadAnswer& answer = answers_[index].emplace();
+    answer.timestamp = unix_now();
+    answer.failure = std::move(failure);
   }
 
   /// Once, and only for wss: reading the system's authorities takes tens of milliseconds.

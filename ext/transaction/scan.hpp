@@ -81,9 +81,9 @@ class Records {
 std::unique_ptr<Records> probe(Desk desk, std::vector<rpc::Provider> candidates, Plan plan, ProgressCallback progress);
 
 /// Sends prepared transactions, those of one account in the order of their nonces, and gives a record for each once it
-/// is acknowledged (`pending`), refused (`rejected`), or could not leave (`prepared`, with the error: it may be sent
-/// again until `timeout_sec` after its timestamp). One that some provider knows already is not sent again. Throws
-/// std::invalid_argument when a `raw` is not a probe transfer with that hash.
+/// is acknowledged (`pending`), refused (`rejected`), lost on its way (`timeout`), or could not leave (`prepared`, with
+/// the error: it may be sent again until `timeout_sec` after its timestamp). One that some provider knows already is
+/// not sent again. Throws std::invalid_argument when a `raw` is not a probe transfer with that hash.
 std::unique_ptr<Records> send(Desk desk, const std::vector<Reference>& transactions,
                               const std::vector<rpc::Provider>& providers, FollowPlan plan);
 

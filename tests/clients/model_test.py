@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Models through SQL, held against the XGBoost of Debian's python3-xgboost."""
 import decimal
+import itertools
 import json
 import os
-import pathlib
 import random
 import sqlite3
 import threading
@@ -435,21 +435,33 @@ class Training(Database):
             self.train(objective="binary:logistic")
 
     def test_an_interrupt_from_another_thread_ends_it(self):
-        tasks = pathlib.Path("/proc/self/task")
-        done = threading.Event()
+        def tasks():
+            return set(os.listdir("/proc/self/task"))
+
+        read, done = threading.Event(), threading.Event()
+        rows, before = itertools.count(1), set()
+
+        def noted(sec):
+            """The last row is the last moment before training at which the statement is in our hands."""
+            if next(rows) == 1500:
+                before.update(tasks())
+                read.set()
+            return sec
 
         def interrupt_once_training_runs():
-            before = len(os.listdir(tasks))
+            read.wait()
             while not done.wait(0.01):
-                if len(os.listdir(tasks)) > before:  # XGBoost works on a thread of its own
+                if tasks() - before:  # XGBoost works on a thread of its own
                     self.database.interrupt()
 
+        self.database.create_function("noted", 1, noted)
         helper = threading.Thread(target=interrupt_once_training_runs)
         helper.start()
         try:
             with self.assertRaisesRegex(sqlite3.OperationalError, "interrupt"):
-                self.train(num_round=100000)
+                self.train(label="noted(sec)", num_round=100000)
         finally:
+            read.set()
             done.set()
             helper.join()
         self.assertEqual(self.value("SELECT count(*) FROM h"), 1500)

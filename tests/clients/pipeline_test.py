@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -123,6 +124,9 @@ class Alignment(Pipeline):
         self.transaction("a", 1001.0, None, state="pending", status=None)
         self.transaction("a", None, None, state="prepared", status=None)
         self.transaction("a", 1001.0, None, state="rejected", status=None)
+        self.transaction("a", 1001.0, None, state="timeout", status=None, error_class="unobserved", overlap=1)
+        self.transaction("a", 1001.0, 300.0, state="timeout", status=None, error_class="unobserved")
+        self.transaction("a", 1001.0, None, state="timeout", status=None)
         self.transaction("a", 1001.0, state="reverted", status=0)
         self.transaction("a", 1001.0, status=0)
         self.transaction("a", 1001.0, overlap=1)
@@ -138,11 +142,12 @@ class Alignment(Pipeline):
         late = self.transaction("a", 1900.0)  # exactly tolerance_sec after its observation
         self.run_script("align")
         self.assertEqual(self.rows("SELECT * FROM alignment_report"), [
-            ("pending", 2), ("rejected", 1), ("failed_tx", 2), ("overlapping", 1), ("duration_missing", 1),
-            ("no_observation_in_window", 2), ("observation_failed", 1), ("latency_missing", 1),
+            ("pending", 2), ("rejected", 1), ("unobserved", 3), ("failed_tx", 2), ("overlapping", 1),
+            ("duration_missing", 1), ("no_observation_in_window", 2), ("observation_failed", 1), ("latency_missing", 1),
             ("implausible_height", 1), ("block_lag_missing", 2), ("matched", 2)])
         self.assertEqual(self.value("SELECT sum(n) FROM alignment_report"),
                          self.value("SELECT count(*) FROM tx_outcomes"))
+        self.assertEqual(self.rows("SELECT tx_id FROM training_set ORDER BY tx_id"), [(matched,), (late,)])
         self.assertEqual(self.features(late, "latency_ms, block_lag"), (10.0, 3))
         self.assertEqual(self.features(matched, "block_lag"), (1,))
 
@@ -626,8 +631,7 @@ class Polling(Pipeline):
                          [(cycle, *row) for cycle in (1, 2) for row in (
                              ("a", 1, 100, 0, None), ("b", 1, 103, 0, None), ("broken", 0, None, 0, "config"),
                              ("dead", 0, None, 0, "connect"))])
-        self.assertEqual(self.rows("SELECT name FROM temp.sqlite_schema WHERE type = 'table' "
-                                   "AND name NOT LIKE 'schema_guard%'"), [])
+        self.assertEqual(self.rows("SELECT name FROM temp.sqlite_schema"), [])
 
     def test_another_writer_is_not_blocked_while_a_provider_stalls(self):
         self.setting("timeout_ms", 20000)
@@ -670,6 +674,7 @@ class Polling(Pipeline):
         slow = self.node("slow", 101)
         slow.gate.clear()
         self.rows("INSERT INTO route_targets (chain, policy) VALUES ('ethereum-sepolia', 'least_lag')")
+        self.setting("route_deadline_ms", 3000)  # enough for those that answer, however busy the machine is
         self.run_script("route")
         self.assertEqual(self.rows("SELECT outcome, provider_id, block_lag FROM route_decisions"), [("READY", "b", 0)])
         self.assertEqual(dict(self.rows("SELECT provider_id, exclusion FROM route_candidates")),
@@ -810,10 +815,17 @@ class Refusals(Pipeline):
             self.assertEqual(database.execute("SELECT count(*) FROM sqlite_schema").fetchone(), (0,))
             database.close()
 
-    def test_another_version_is_refused(self):
-        self.setting("schema_version", 99)
-        for name in ("collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored"):
-            self.refused(name, "schema_version 1")
+    def test_another_version_is_refused_by_what_to_do_about_it(self):
+        for version, said in ((1, "schema_version 1: run sql/migrate_1_to_2.sql first"), (99, "newer rpcroute"),
+                              (None, "schema_version")):
+            self.setting("schema_version", version)
+            for name in ("collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored"):
+                self.refused(name, said)
+
+    def test_the_guard_has_the_same_words_in_every_script(self):
+        words = {tuple(line for line in script(name).splitlines() if re.match(r"    (WHEN 'none'|WHEN 1|ELSE) ", line))
+                 for name in ("collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")}
+        self.assertEqual([len(lines) for lines in words], [3])
 
     def test_each_script_names_the_one_that_must_run_before(self):
         self.refused("collect", "rpc_providers has no enabled row.*examples/providers.sql")
@@ -856,7 +868,7 @@ class Refusals(Pipeline):
 
 
 class Shell(Pipeline):
-    SCRIPTS = ("schema", "collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")
+    SCRIPTS = ("schema", "migrate_1_to_2", "collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")
 
     def test_scripts_are_plain_sql_that_waits_for_other_writers(self):
         for name in self.SCRIPTS:

@@ -36,14 +36,24 @@ class Schema(unittest.TestCase):
         self.assertEqual(self.rows("SELECT value FROM rpc_settings WHERE key = 'tolerance_sec'"), [(7,)])
         self.assertEqual(len(self.rows("SELECT * FROM rpc_providers")), 1)
 
-    def test_another_version_is_refused_by_the_name_of_the_script_and_nothing_changes(self):
-        for version in (0, 2, "1.5", "next", None):
+    def test_another_version_is_refused_by_what_to_do_about_it_and_nothing_changes(self):
+        for version, said in ((1, "schema_version 1.*sql/migrate_1_to_2.sql"), (3, "newer rpcroute"),
+                              ("1.5", "schema_version"), ("next", "schema_version"), (None, "schema_version")):
             self.rows("UPDATE rpc_settings SET value = ? WHERE key = 'schema_version'", version)
-            self.rows("DROP TABLE IF EXISTS route_targets")
-            with self.assertRaisesRegex(sqlite3.Error, "schema_version.*sql/schema.sql"):
-                self.database.executescript(SCHEMA)
-            self.assertFalse(self.database.in_transaction)
-            self.assertEqual(self.rows("SELECT name FROM sqlite_schema WHERE name = 'route_targets'"), [])
+            self.refuses(said)
+
+    def test_tables_without_a_version_are_not_given_one(self):
+        self.rows("DELETE FROM rpc_settings WHERE key = 'schema_version'")
+        self.refuses("schema_version")
+
+    def refuses(self, said):
+        self.rows("DROP TABLE IF EXISTS route_targets")
+        before = self.rows("SELECT * FROM rpc_settings")
+        with self.assertRaisesRegex(sqlite3.Error, said):
+            self.database.executescript(SCHEMA)
+        self.assertFalse(self.database.in_transaction)
+        self.assertEqual(self.rows("SELECT name FROM sqlite_schema WHERE name = 'route_targets'"), [])
+        self.assertEqual(self.rows("SELECT * FROM rpc_settings"), before)
 
     def test_a_number_typed_as_text_stays_comparable(self):
         self.rows("UPDATE rpc_settings SET value = '0.5' WHERE key = 'test_fraction'")
@@ -81,6 +91,8 @@ class Schema(unittest.TestCase):
                     "INSERT INTO tx_outcomes (timestamp, provider_id, state) VALUES (1, 'a', 'lost')",
                     "INSERT INTO tx_outcomes (provider_id, state) VALUES ('a', 'pending')",
                     "INSERT INTO tx_outcomes (timestamp, provider_id, propensity) VALUES (1, 'a', 0)",
+                    "INSERT INTO tx_outcomes (timestamp, provider_id, preconfirmed_sec) VALUES (1, 'a', -0.1)",
+                    "INSERT INTO tx_outcomes (timestamp, provider_id, max_cost_gwei) VALUES (1, 'a', -1)",
                     "INSERT INTO route_decisions (timestamp, chain, workload, region, outcome, policy) "
                     "VALUES (1, 'devnet', 'transfer', 'local', 'READY', 'smart')",
                     "INSERT INTO route_candidates (decision_id, provider_id, eligible) VALUES (1, 'a', 0)"):

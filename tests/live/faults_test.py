@@ -107,7 +107,7 @@ CASES = [
     says("nested_429", -32603, 'upstream said {"code":429}', fails("rate_limited")),
     says("limit_words", 15, "Public endpoint RATE LIMIT", fails("rate_limited")),
     says("quicknode", -32007, "50/second request limit reached", fails("rate_limited")),
-    says("infura", -32005, "daily request count exceeded, request rate limited", fails("rate_limited")),
+    says("infura", -32005, "daily request count exceeded, request rate limited", fails("rate_limited", "quota")),
     says("code_29", -32029, "slow down", fails("rate_limited")),
     says("billing", -32005, "Monthly capacity limit exceeded", fails("rate_limited", "billing")),
     fault("unauthorized", "status 401", fails("auth")),

@@ -248,8 +248,8 @@ class Writing(unittest.TestCase):
 
     def test_a_database_of_another_version_is_refused_with_the_script_to_run(self):
         self.make_database((ROOT / "sql" / "schema.sql").read_text() +
-                           "UPDATE rpc_settings SET value = 99 WHERE key = 'schema_version'")
-        self.refused("schema_version 1", "sql/schema.sql")
+                           "UPDATE rpc_settings SET value = 1 WHERE key = 'schema_version'")
+        self.refused("schema_version 1", "sql/migrate_1_to_2.sql")
 
     def test_a_file_that_is_no_database_is_refused_and_stays_as_it_was(self):
         self.path.write_text("not a database, and long enough to be read as a header " * 20)

@@ -179,7 +179,7 @@ class Streams(unittest.TestCase):
             heights = []
             for _ in range(2):
                 rows = dict(database.execute("SELECT method, block_number FROM rpc_probe WHERE "
-                                             "method IN ('ws', 'eth_blockNumber') AND timeout_ms = 400").fetchall())
+                                             "method IN ('ws', 'eth_blockNumber') AND timeout_ms = 1500").fetchall())
                 self.assertIsNone(rows["ws"])
                 heights.append(rows["eth_blockNumber"])
                 fleet.mine()

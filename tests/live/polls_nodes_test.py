@@ -78,7 +78,7 @@ class Heads(unittest.TestCase):
         with anvil() as (url, _):
             providers = [{"provider_id": "a", "url": url, "ws_url": url.replace("http", "ws")}]
             (ok, error_class, kind, connected), = polled(
-                connect(), providers, "ok, error_class, error_kind, latency_ms > 0", "method = 'ws' AND timeout_ms = 500")
+                connect(), providers, "ok, error_class, error_kind, latency_ms > 0", "method = 'ws' AND timeout_ms = 2000")
             self.assertEqual((ok, error_class, kind, connected), (0, "timeout", "no_head", 1))
 
     def test_heights_and_heads_are_asked_for_in_one_round(self):

@@ -66,7 +66,7 @@ class Processes(unittest.TestCase):
         self.fleet.control("/counts/reset", {})
         second = self.shell(self.database("second.db"))
         self.ask(second, "SELECT * FROM tx_probe;")
-        wait_for(lambda: sum(count.get("eth_getTransactionByHash", 0) for count in self.fleet.control("/counts").values()))
+        wait_for(lambda: sum(count.get("eth_getTransactionCount", 0) for count in self.fleet.control("/counts").values()))
         self.fleet.mine(3)
         self.assertEqual(self.fleet.control("/truth/transactions"), [])
         return second

@@ -2,12 +2,15 @@
 
 import collections
 import contextlib
+import itertools
 import os
 import sqlite3
 import tempfile
 import threading
+import time
 import unittest
 
+import nodes
 from devnet import Devnet
 from ethereum import address_of
 from nodes import script
@@ -91,13 +94,155 @@ class Script(unittest.TestCase):
         self.assertEqual(states, {("confirmed", None): 3, ("rejected", "spend_limit"): 1})
         self.assertEqual(len(self.truth()), 3)
 
-    def test_money_spent_before_a_day_ago_is_not_counted(self):
-        database = self.database(max_spend_gwei_per_day=WORST_GWEI)
+    def affordable(self, database, *earlier):
+        """Whether one more is sent, after these rows; the day's money is twice the worst case of one."""
+        database.execute("DELETE FROM tx_outcomes")
+        for row in earlier:
+            row = {"provider_id": "a", "chain": "devnet", "timestamp": time.time(), **row}
+            database.execute(f"INSERT INTO tx_outcomes ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                             [*row.values()])
         script(database, "probe_tx")
-        database.execute("UPDATE tx_outcomes SET timestamp = timestamp - 86401")
+        last = self.outcomes(database)[-1]
+        self.assertIn((last["state"], last["error_class"]), [("confirmed", None), ("rejected", "spend_limit")])
+        return last["state"] == "confirmed"
+
+    def test_what_a_transaction_counts_as(self):
+        """Neither is waited for: they have no hash."""
+        limit = 2 * WORST_GWEI
+        long_ago = time.time() - 3 * 86400
+        price = limit * 10**9 // GAS  # at which one takes it all
+        database = self.database(max_spend_gwei_per_day=limit)
+        unknown = {"state": "timeout"}
+        for allowed, what, *earlier in (
+                (True, "nothing was spent"),
+                (True, "what the receipt says", {"gas_used": GAS, "effective_gas_price": 10**9, "max_cost_gwei": limit}),
+                (False, "a reverted one paid", {"state": "reverted", "gas_used": GAS, "effective_gas_price": price}),
+                (True, "a rejected one did not", {"state": "rejected", "max_cost_gwei": limit}),
+                (False, "a lost one may have", {"state": "timeout", "max_cost_gwei": limit}),
+                (True, "a day is over", {"state": "timeout", "max_cost_gwei": limit, "timestamp": long_ago}),
+                (False, "nobody knows yet", {"state": "pending", "max_cost_gwei": limit, "timestamp": long_ago}),
+                (False, "it may yet leave", {"state": "prepared", "max_cost_gwei": limit, "timestamp": None}),
+                (False, "a receipt without its price", {"state": "confirmed", "gas_used": GAS, "max_cost_gwei": limit}),
+                (False, "nothing is known", unknown),
+                (True, "nothing is known of what is over", unknown | {"timestamp": long_ago}),
+                (True, "as the dearest, which was cheap", unknown,
+                 {"gas_used": GAS, "effective_gas_price": 10**9, "timestamp": long_ago}),
+                (False, "as the dearest by its receipt", unknown,
+                 {"gas_used": GAS, "effective_gas_price": price, "timestamp": long_ago}),
+                (False, "as the dearest at worst case", unknown, {"state": "rejected", "max_cost_gwei": limit}),
+                (True, "the block's time goes before ours",
+                 {"gas_used": GAS, "effective_gas_price": price, "block_timestamp": int(long_ago)}),
+                (False, "written by a clock that was ahead", {"max_cost_gwei": limit, "timestamp": time.time() + 9e6})):
+            with self.subTest(what):
+                self.assertEqual(self.affordable(database, *earlier), allowed)
+
+    def test_a_clock_that_jumps_a_day_ahead_does_not_open_the_purse(self):
+        """Seen from such a clock, the chain's time is a day behind."""
+        said = {}
+
+        def tell(provider):
+            def change(method, params, answer):
+                if method == "eth_getBlockByNumber" and answer.get("result") and provider in said:
+                    answer["result"]["timestamp"] = said[provider]
+            return change
+
+        urls = {name: self.use(between(url, seen=tell(name))) for name, url in self.fleet.urls.items()}
+        database = self.database(urls, max_spend_gwei_per_day=2 * WORST_GWEI)
+        spent = {"max_cost_gwei": 2 * WORST_GWEI, "timestamp": time.time() - 90000}
+        behind, ahead = hex(int(time.time() - 86400)), hex(int(time.time() + 86400))
+        for answers, allowed in (({}, True), (dict.fromkeys("abc", behind), False), (dict.fromkeys("ab", behind), False),
+                                 (dict.fromkeys("a", behind), True), (dict.fromkeys("abc", ahead), True),
+                                 ({"a": behind, "b": "0x", "c": None}, False), ({"a": behind, "b": "x"}, False),
+                                 ({"a": "0x" + "f" * 20, "b": 12, "c": "0xg"}, True)):
+            with self.subTest(answers):
+                said.clear()
+                said.update(answers)
+                self.assertEqual(self.affordable(database, spent), allowed)
+
+    def test_the_most_it_can_cost_is_known_before_it_leaves_and_stays(self):
+        found = []
+
+        def look(method, params):
+            if method == "eth_sendRawTransaction":
+                with contextlib.closing(sqlite3.connect(self.path)) as other:
+                    found.extend(other.execute("SELECT state, max_cost_gwei FROM tx_outcomes"))
+
+        urls = {name: self.use(between(url, coming=look)) for name, url in self.fleet.urls.items()}
+        database = self.database(urls)
         script(database, "probe_tx")
+        self.assertEqual(found, [("prepared", WORST_GWEI)])
+        self.assertEqual([(row["state"], row["max_cost_gwei"]) for row in self.outcomes(database)],
+                         [("confirmed", WORST_GWEI)])
+
+    def interrupted(self, method_of_sending, at, **settings):
+        """What an interrupt leaves that comes with the broadcast of that number. The next run ends it."""
+        calls = itertools.count(1)
+
+        def interrupt(method, params):
+            if method == method_of_sending and next(calls) == at:
+                database.interrupt()
+
+        urls = {name: self.use(between(url, coming=interrupt)) for name, url in self.fleet.urls.items()}
+        database = self.database(urls, **settings)
+        with self.assertRaisesRegex(sqlite3.OperationalError, "interrupt"):
+            script(database, "probe_tx")
+        return self.outcomes(database)
+
+    def test_what_was_known_before_an_interrupt_is_kept(self):
+        found = self.interrupted("eth_sendRawTransaction", 4, probe_n=6)
+        self.assertEqual([row["state"] for row in found], ["confirmed"] * 3 + ["prepared"] * 3)
+        self.assertEqual([row["duration_source"] for row in found], ["receipt"] * 3 + [None] * 3)
+        database = nodes.connect(self.path)
+        self.addCleanup(database.close)
+        database.row_factory = sqlite3.Row
         script(database, "probe_tx")
-        self.assertEqual([row["state"] for row in self.outcomes(database)], ["confirmed", "confirmed", "rejected"])
+        again = self.outcomes(database)
+        self.assertEqual(again[:3], found[:3])
+        self.assertEqual([(row["state"], row["tx_hash"]) for row in again],
+                         [("confirmed", row["tx_hash"]) for row in found])
+        self.assertEqual([t["nonce"] for t in self.truth()], list(range(6)))
+
+    def test_what_the_node_had_sent_before_an_interrupt_is_kept(self):
+        del os.environ["RPCROUTE_KEY"]
+        found = self.interrupted("eth_sendTransaction", 3, probe_n=5, max_spend_gwei_per_day=9 * WORST_GWEI)
+        self.assertEqual([(row["state"], row["duration_source"]) for row in found], [("confirmed", "receipt")] * 2)
+
+    def test_a_node_spends_no_more_in_many_steps_than_in_one(self):
+        del os.environ["RPCROUTE_KEY"]
+        database = self.database(probe_n=7, max_spend_gwei_per_day=3 * WORST_GWEI)
+        script(database, "probe_tx")
+        states = collections.Counter((row["state"], row["error_class"]) for row in self.outcomes(database))
+        # Two of three cost what their receipts say: that leaves the worst case of a fourth.
+        self.assertEqual(states, {("confirmed", None): 4, ("rejected", "spend_limit"): 3})
+
+    def test_more_than_there_are_steps_for_are_resolved_all_the_same(self):
+        self.fleet = self.use(Devnet(["a", "b"], chain_id=own_chain_id(), slot_ms=10, fund_all=True))
+        database = self.database(probe_n=130, poll_ms=10, max_spend_gwei_per_day=200 * WORST_GWEI)
+        script(database, "probe_tx")
+        self.assertEqual([(row["state"], row["nonce"], row["overlap"]) for row in self.outcomes(database)],
+                         [("confirmed", nonce, 0) for nonce in range(130)])
+
+    def test_what_nobody_could_be_asked_about_is_unobserved_and_counts_at_worst_case(self):
+        del os.environ["RPCROUTE_KEY"]
+
+        def silence(method, params, answer):
+            if method == "eth_sendTransaction":
+                for provider in self.fleet.urls:
+                    self.fleet.fault(provider, "refuse")
+
+        urls = {name: self.use(between(url, seen=silence)) for name, url in self.fleet.urls.items()}
+        database = self.database(urls, tx_timeout_sec=1, timeout_ms=500, max_spend_gwei_per_day=2 * WORST_GWEI - 1)
+        script(database, "probe_tx")
+        for provider in self.fleet.urls:
+            self.fleet.change(provider, faults=[])
+        row, = self.outcomes(database)
+        self.assertEqual((row["state"], row["error_class"], row["duration_sec"], row["max_cost_gwei"]),
+                         ("timeout", "unobserved", None, WORST_GWEI))
+        script(database, "probe_tx")
+        script(database, "align")
+        self.assertEqual([row["error_class"] for row in self.outcomes(database)], ["unobserved", "spend_limit"])
+        self.assertEqual(rows(database, "SELECT * FROM alignment_report WHERE n > 0"),
+                         [{"reason": "rejected", "n": 1}, {"reason": "unobserved", "n": 1}])
 
     def test_the_node_signs_where_there_is_no_key(self):
         del os.environ["RPCROUTE_KEY"]

@@ -5,57 +5,13 @@
 #include <string>
 
 #include "rpc/client.hpp"
+#include "rpc_asking.hpp"
+#include "rpc_certificate.hpp"
 #include "rpc_server.hpp"
+#include "rpc_stream_server.hpp"
 
 using namespace rpcroute::rpc;
-using rpcroute::tests::Peer;
-using rpcroute::tests::Request;
-using rpcroute::tests::Server;
-
-namespace {
-
-Provider provider(const std::string& url) {
-  Provider provider;
-  provider.provider_id = "a";
-  provider.url = url;
-  return provider;
-}
-
-Call call(const std::string& url, Milliseconds timeout = Milliseconds(5000)) {
-  Call call;
-  call.provider = provider(url);
-  call.method = "eth_blockNumber";
-  call.timeout = timeout;
-  return call;
-}
-
-Answer ask(RpcClient& client, Call what) {
-  client.submit(std::move(what));
-  auto answer = client.next(Clock::now() + Milliseconds(20000), {});
-  REQUIRE(answer);
-  return answer->second;
-}
-
-Answer ask(Server::Behaviour behaviour, Milliseconds timeout = Milliseconds(5000)) {
-  const Server server(std::move(behaviour));
-  RpcClient client;
-  return ask(client, call(server.url(), timeout));
-}
-
-std::string error_class(const Answer& answer) {
-  return answer.failure ? std::string(name(answer.failure->error_class)) : "none";
-}
-
-/// A server that sends these bytes, whatever it is asked, and closes.
-Server::Behaviour sends(std::string bytes) {
-  return [bytes](Peer& peer, const Request&) { return peer.send(bytes) && false; };
-}
-
-Server::Behaviour responds(std::string body, std::string status = "200 OK", std::string headers = "") {
-  return [=](Peer& peer, const Request&) { return peer.respond(body, status, headers); };
-}
-
-}  // namespace
+using namespace rpcroute::tests;
 
 TEST_CASE("A provider's result comes back as it wrote it, with times") {
   const Answer answer = ask(Server::answers(R"({"a": 18446744073709551617, "b":1.10})"));
@@ -357,4 +313,112 @@ TEST_CASE("Params that are no JSON array or object are refused before anything i
   wrong.params = GENERATE("", "1", "[", "[1] x", "null");
   CHECK_THROWS_AS(client.submit(wrong), std::invalid_argument);
   CHECK(client.outstanding() == 0);
+}
+
+namespace {
+
+/// Listens and never accepts: the kernel completes connections, and nobody ever answers.
+class SilentListener {
+ public:
+  explicit SilentListener(int backlog) : acceptor_(io_, tcp::v4()) {
+    acceptor_.bind({boost::asio::ip::address_v4::loopback(), 0});
+    acceptor_.listen(backlog);
+  }
+
+  unsigned short port() const { return acceptor_.local_endpoint().port(); }
+
+  /// Fills the queue of connections, so that the kernel drops every further one.
+  void fill() {
+    for (int i = 0; i < 8; ++i) {
+      tcp::socket& socket = fillers_.emplace_back(io_, tcp::v4());
+      socket.native_non_blocking(true);
+      const auto to = acceptor_.local_endpoint();
+      ::connect(socket.native_handle(), to.data(), static_cast<socklen_t>(to.size()));  // Asio's own would wait
+    }
+  }
+
+ private:
+  boost::asio::io_context io_;
+  tcp::acceptor acceptor_;
+  std::list<tcp::socket> fillers_;
+};
+
+}  // namespace
+
+TEST_CASE("A request has left as soon as it could be sent, whatever came of it") {
+  const auto behaviour = GENERATE(values<Server::Behaviour>({
+      Server::answers("1"),
+      [](Peer& peer, const Request& request) { return peer.error(request, R"({"code":1,"message":"no"})"); },
+      responds("", "429 Too Many Requests"),
+      [](Peer& peer, const Request&) { return peer.reset(), false; },
+      [](Peer&, const Request&) { return false; },
+      [](Peer& peer, const Request&) { return peer.stall(), false; },
+      sends("SSH-2.0-OpenSSH_9.2\r\n"),
+      responds(std::string(100, ' '), "200 OK", "X: " + std::string(80000, 'x') + "\r\n"),
+  }));
+  CHECK(ask(behaviour, Milliseconds(300)).request_left);
+}
+
+TEST_CASE("A request that was sent on a kept connection which had died has left") {
+  std::optional<Server> server(std::in_place, [](Peer& peer, const Request& request) {
+    return request.method() != "eth_chainId" && peer.result(request, "1");
+  });
+  RpcClient client;
+  CHECK_FALSE(ask(client, call(server->url())).failure);
+  Call last = call(server->url());
+  last.method = "eth_chainId";
+  const Answer answer = ask(client, last);
+  CHECK(answer.failure);
+  CHECK(answer.request_left);
+}
+
+TEST_CASE("A request that had no connection to leave on has not left") {
+  RpcClient client;
+  const SilentListener silent(16);
+  SECTION("a row that cannot be asked") {
+    CHECK_FALSE(ask(client, call("ftp://127.0.0.1/")).request_left);
+  }
+  SECTION("an unknown host") {
+    const Answer answer = ask(client, call("http://nowhere.invalid/"));
+    CHECK(error_class(answer) == "dns");
+    CHECK_FALSE(answer.request_left);
+  }
+  SECTION("a closed port") {
+    std::string url;
+    {
+      const Server gone(Server::answers("1"));
+      url = gone.url();
+    }
+    CHECK_FALSE(ask(client, call(url)).request_left);
+  }
+  SECTION("no TLS on the other side") {
+    const Server plain(responds("{}"));
+    const Answer answer = ask(client, call("https://127.0.0.1:" + std::to_string(plain.port())));
+    CHECK(error_class(answer) == "tls");
+    CHECK_FALSE(answer.request_left);
+  }
+  SECTION("a certificate that is not trusted") {
+    const Certificate certificate;
+    const StreamServer server([](Socket&) {}, &certificate);
+    const Answer answer = ask(client, call("https://localhost:" + server.port()));
+    CHECK(error_class(answer) == "tls");
+    CHECK_FALSE(answer.request_left);
+  }
+  SECTION("a TLS handshake that does not end") {
+    const Answer answer = ask(client, call("https://127.0.0.1:" + std::to_string(silent.port()), Milliseconds(200)));
+    CHECK(error_class(answer) == "timeout");
+    CHECK_FALSE(answer.request_left);
+  }
+  SECTION("a connection that does not come about") {
+    SilentListener full(0);
+    full.fill();
+    const Answer answer = ask(client, call("http://127.0.0.1:" + std::to_string(full.port()), Milliseconds(200)));
+    CHECK(error_class(answer) == "timeout");
+    CHECK_FALSE(answer.request_left);
+  }
+  SECTION("whereas one that nobody reads has") {
+    const Answer answer = ask(client, call("http://127.0.0.1:" + std::to_string(silent.port()), Milliseconds(200)));
+    CHECK(error_class(answer) == "timeout");
+    CHECK(answer.request_left);
+  }
 }

@@ -66,8 +66,8 @@ TEST_CASE("An error may come without an id, beside a null result, and in odd sha
 TEST_CASE("The words of an error are searched wherever they stand") {
   const RpcError nested = error(
       R"({"id":7,"error":{"code":-32000,"message":"Outer","data":{"a":["Over RATE Limit"],"rate":{"backoff_seconds":30}}}})");
-  CHECK(nested.text.find("outer") != std::string::npos);
-  CHECK(nested.text.find("over rate limit") != std::string::npos);
+  CHECK(nested.text.find("Outer") != std::string::npos);
+  CHECK(nested.text.find("Over RATE Limit") != std::string::npos);
   CHECK(nested.backoff_seconds == 30.0);
   CHECK(nested.data == R"({"a":["Over RATE Limit"],"rate":{"backoff_seconds":30}})");
 }

@@ -1,12 +1,15 @@
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <clocale>
 #include <csignal>
 #include <cstdlib>
@@ -211,6 +214,21 @@ TEST_CASE("a lease ends with its holder, whatever children it has forked") {
   CHECK(can_lease(directory.path()));
   heir.say();
   CHECK(heir.wait() == 0);
+}
+
+TEST_CASE("a lease ends with its holder even when a child was made past the C library") {
+  const Directory directory;
+  auto lease = NonceBook(directory.path()).try_lease(1, "x");
+  const pid_t heir = _Fork();  // no handler runs: the child has the open lock file
+  if (heir == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (true) pause();
+  }
+  lease.reset();
+  CHECK(another_can_lease(directory.path()));
+  CHECK(can_lease(directory.path()));
+  kill(heir, SIGKILL);
+  waitpid(heir, nullptr, 0);
 }
 
 TEST_CASE("a lease ends when its holder is killed") {
@@ -516,6 +534,17 @@ TEST_CASE("a line that was written in part is as if never written, and the next 
   }
 }
 
+TEST_CASE("nothing of a line that was written in part outlasts a shorter one") {
+  const Directory directory;
+  auto lease = NonceBook(directory.path()).try_lease(1, "x");
+  for (const std::uint64_t nonce : {1, 2}) lease->put(entry_of(nonce));
+  lease.reset();
+  std::ofstream(directory.file(), std::ios::app) << "put " << std::string(1000, '7');
+  NonceBook(directory.path()).try_lease(1, "x")->forget_below("", 2);
+  CHECK(text_of(directory.file()).back() == '\n');
+  CHECK(another_reads(directory.path(), {entry_of(2)}));
+}
+
 TEST_CASE("a damaged book is an error that names file and line, never an empty book") {
   const Directory directory;
   {
@@ -646,6 +675,33 @@ TEST_CASE("the file stays in proportion to what lives in it") {
   CHECK(another_reads(directory.path(), {entry_of(49, "0xcd", 499)}));
 }
 
+TEST_CASE("a file that is written anew takes the old one's name in one step, and leaves the old as it was") {
+  const Directory directory;
+  const NonceBook book(directory.path());
+  book.try_lease(1, "x")->put(entry_of(1));
+  const std::string path = directory.file();
+  fs::create_hard_link(path, directory.path() + "/old.txt");
+  const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  REQUIRE(inotify_add_watch(watch, directory.path().c_str(), IN_DELETE | IN_MOVE) >= 0);
+  for (double time = 2; fs::equivalent(path, directory.path() + "/old.txt"); ++time) {
+    REQUIRE(time < 200);
+    book.try_lease(1, "x")->put(entry_of(1, "0xcd", time));
+  }
+  alignas(inotify_event) char events[4096];
+  const ssize_t size = read(watch, events, sizeof events);
+  close(watch);
+  std::vector<std::pair<std::uint32_t, std::string>> seen;
+  for (ssize_t at = 0; at < size;) {
+    const auto* event = reinterpret_cast<const inotify_event*>(events + at);
+    seen.emplace_back(event->mask, directory.path() + "/" + event->name);
+    at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+  }
+  CHECK(seen ==
+        std::vector<std::pair<std::uint32_t, std::string>>{{IN_MOVED_FROM, path + ".new"}, {IN_MOVED_TO, path}});
+  const std::string old = text_of(directory.path() + "/old.txt");
+  CHECK(std::count(old.begin(), old.end(), '\n') > 60);
+}
+
 TEST_CASE("what writing the file anew needs may be in its way or in short supply, and nothing is lost") {
   const Directory directory;
   const NonceBook book(directory.path());
@@ -753,6 +809,19 @@ TEST_CASE("a book that was exchanged or taken away is read again") {
   CHECK(all_in(directory.path()).empty());
   write_text(path, two);
   CHECK(all_in(directory.path()) == std::vector{entry_of(1), entry_of(2)});
+
+  const Directory another;
+  for (const std::uint64_t nonce : {1, 3}) NonceBook(another.path()).try_lease(1, "x")->put(entry_of(nonce));
+  fs::last_write_time(another.file(), fs::last_write_time(path));
+  fs::rename(another.file(), path);  // of one size and age
+  CHECK(all_in(directory.path()) == std::vector{entry_of(1), entry_of(3)});
+
+  std::string damaged = text_of(path);
+  damaged[damaged.size() / 2] ^= 1;
+  const auto before = fs::last_write_time(path);
+  write_text(path, damaged);  // in place, of one size
+  fs::last_write_time(path, before + std::chrono::seconds(1));
+  CHECK_THROWS_AS(all_in(directory.path()), BookError);
   fs::remove_all(directory.path());
   CHECK(all_in(directory.path()).empty());
 }

@@ -363,3 +363,230 @@ TEST_CASE("a transaction that one answer denies at its limit, and the next one s
   CHECK(records[0].duration_sec == 5);
   CHECK(records[1].nonce == 1);
 }
+
+namespace {
+
+const std::string receipt_method = "eth_getTransactionReceipt";
+
+/// An honest receipt with something else in it; null stays null.
+World::Fault with(std::function<void(std::string&)> change) {
+  return [change](const auto& honest) {
+    auto answer = honest();
+    if (answer.result != "null") change(answer.result);
+    return answer;
+  };
+}
+
+void replace_member(std::string& json, const std::string& name, const std::string& value) {
+  const auto at = json.find('"' + name + "\":") + name.size() + 3;
+  json.replace(at, json.find_first_of(",}", at) - at, value);
+}
+
+}  // namespace
+
+TEST_CASE("pending is pending however it is said") {
+  const std::string words = GENERATE("", "a receipt without a block", "transaction not found", "not found",
+                                     "unknown transaction", "transaction indexing is in progress", "receipt not found");
+  CAPTURE(words);
+  Bench bench({"a"});
+  bench.world.block_time_sec = 2;
+  bench.world.nodes["a"].habits[receipt_method] = [&](const auto& honest) {
+    const auto answer = honest();
+    if (answer.result != "null" || words.empty() || bench.world.pool.empty()) return answer;
+    if (words != "a receipt without a block") return error(receipt_method, -32000, words);
+    return result(R"({"transactionHash":")" + bench.world.pool.front().hash +
+                  R"(","blockHash":null,"blockNumber":null})");
+  };
+  SECTION("to one statement") {
+    CHECK(*bench.only().duration_sec == Approx(2).margin(0.15));
+  }
+  SECTION("to the script's statements") {
+    bench.plan.send = false;
+    const auto resolved = bench.wait(bench.send(bench.scan()));
+    CHECK(resolved.at(0).state == State::confirmed);
+    REQUIRE(resolved.at(0).duration_sec);
+    CHECK(*resolved.at(0).duration_sec == Approx(2).margin(0.15));
+  }
+}
+
+TEST_CASE("a receipt is not believed without its block") {
+  const std::string zero = "0x" + std::string(64, '0');
+  const std::string other = "0x" + std::string(64, '7');
+  struct Claimed {
+    std::string hash;
+    std::string number;
+  };
+  const auto claimed =
+      GENERATE_COPY(Claimed{zero, "0x1"}, Claimed{zero, "0x3b9aca00"}, Claimed{other, "0x3b9aca00"},
+                    Claimed{other, "0x0"}, Claimed{other, "0x1"}, Claimed{other, "0xffffffffffffffff"});
+  CAPTURE(claimed.hash, claimed.number);
+  Bench bench({"a", "b"});
+  bench.drawn("a");
+  bench.plan.follow.timeout_sec = 6;
+  bench.world.block_time_sec = 3;
+  // It shows one from the moment it has taken the transaction on.
+  bool shown = false;
+  bench.world.nodes["a"].habits[receipt_method] = [&](const auto& honest) {
+    const auto answer = honest();
+    if (answer.result != "null" || bench.world.pool.empty()) return answer;
+    shown = true;
+    return result(R"({"transactionHash":")" + bench.world.pool.front().hash + R"(","blockHash":")" + claimed.hash +
+                  R"(","blockNumber":")" + claimed.number + R"(","status":"0x1"})");
+  };
+  SECTION("when the transaction is mined in the end") {
+    const Record record = bench.only();
+    CHECK(record.state == State::confirmed);
+    CHECK(record.block_number == 1);
+    CHECK(*record.duration_sec > 2.8);
+    CHECK(*record.duration_sec < 3.3);
+  }
+  SECTION("when it is dropped") {
+    bench.world.on_block = [](World& world) {
+      world.blocks.back().transfers.clear();
+      world.pool.clear();
+    };
+    const Record record = bench.only();
+    CHECK(record.state == State::timeout);
+    CHECK_FALSE(record.block_number);
+    CHECK(record.duration_sec == 6);
+  }
+  CHECK(shown);
+}
+
+TEST_CASE("the moment of a preconfirmation is kept") {
+  Bench bench({"a"});
+  bench.world.block_time_sec = 2;
+  bench.world.nodes["a"].habits[receipt_method] = [&](const auto& honest) {
+    auto answer = honest();
+    if (answer.result != "null" || bench.world.pool.empty()) return answer;
+    return result(R"({"transactionHash":")" + bench.world.pool.front().hash + R"(","blockHash":"0x)" +
+                  std::string(64, '0') + R"(","blockNumber":"0x9","status":"0x1"})");
+  };
+  const Record record = bench.only();
+  CHECK(*record.preconfirmed_sec < 0.3);
+  CHECK(*record.duration_sec > 1.8);
+}
+
+TEST_CASE("an odd optional field voids no receipt") {
+  Bench bench({"a"});
+  std::optional<std::int64_t> gas = 21000;
+  std::optional<std::int64_t> price = 2'000'000'000;
+  std::optional<int> status = 1;
+  const auto member = [&](const std::string& name, const std::string& value) {
+    bench.world.nodes["a"].habits[receipt_method] = with([=](auto& json) { replace_member(json, name, value); });
+  };
+  SECTION("gas as a number") {
+    member("gasUsed", "21000");
+  }
+  SECTION("a price that is none") {
+    member("effectiveGasPrice", "\"0xNaN\"");
+    price.reset();
+  }
+  SECTION("a status as a number") {
+    member("status", "1");
+  }
+  SECTION("gas that is an object") {
+    member("gasUsed", "[]");
+    gas.reset();
+  }
+  SECTION("a price that fits in no column") {
+    member("effectiveGasPrice", "\"0xffffffffffffffff\"");
+    price.reset();
+  }
+  SECTION("a height as a number") {
+    member("blockNumber", "1");
+  }
+  const Record record = bench.only();
+  CHECK(record.state == State::confirmed);
+  CHECK(record.block_number == 1);
+  CHECK(record.gas_used == gas);
+  CHECK(record.effective_gas_price == price);
+  CHECK(record.status == status);
+}
+
+TEST_CASE("one that nodes show in a block is confirmed though its receipt never comes") {
+  Bench bench({"a", "b"});
+  bench.plan.follow.timeout_sec = 5;
+  rpc::Answer answer = result("null");
+  SECTION("as null") {}
+  SECTION("as something unreadable") {
+    answer = result("[]");
+  }
+  SECTION("as a rate limit") {
+    answer = error(receipt_method, 429, "too many requests");
+  }
+  for (auto& [id, node] : bench.world.nodes) node.habits[receipt_method] = instead(answer);
+  const Record record = bench.only();
+  CHECK(record.state == State::confirmed);
+  CHECK(record.duration_source == "block");
+  CHECK_FALSE(record.duration_sec);
+  CHECK(record.block_number == 1);
+  CHECK(record.block_timestamp == 1'700'000'001);
+  CHECK_FALSE(record.error_class);
+}
+
+TEST_CASE("one whose receipt nobody was willing to speak of is not charged") {
+  Bench bench({"a", "b"});
+  bench.world.shows_blocks = false;
+  bench.plan.follow.timeout_sec = 5;
+  bench.plan.n = 2;
+  for (auto& [id, node] : bench.world.nodes) {
+    node.habits[receipt_method] = instead(error(receipt_method, 429, "too many requests"));
+  }
+  const Record record = bench.scan().at(0);
+  CHECK(record.state == State::timeout);
+  CHECK(record.error_class == rpc::ErrorClass::unobserved);
+  CHECK(record.error.find("too many requests") != std::string::npos);
+  CHECK_FALSE(record.duration_sec);
+  CHECK(record.tx_hash);
+}
+
+TEST_CASE("a provider that asks to be left alone is, and one that fails is asked ever less") {
+  Bench bench({"a"});
+  bench.plan.follow.timeout_sec = 50;
+  bench.world.shows_blocks = false;
+  auto limited = error(receipt_method, 429, "too many requests");
+  SECTION("for as long as it says") {
+    limited.failure->retry_after_sec = 20;
+    bench.world.nodes["a"].habits[receipt_method] = instead(limited);
+    bench.only();
+    CHECK(bench.world.nodes["a"].asked[receipt_method] <= 4);
+  }
+  SECTION("without a word for how long") {
+    bench.world.nodes["a"].habits[receipt_method] = instead(limited);
+    bench.only();
+    CHECK(bench.world.nodes["a"].asked[receipt_method] < 12);
+  }
+}
+
+TEST_CASE("a complaint in any words ends as a rejection within a few blocks, also in the script's statements") {
+  const std::string words =
+      GENERATE("SomeNameOfAnEnum", "internal error", "gas price below minimum: have 1, want 2", "nonce too low");
+  CAPTURE(words);
+  Bench bench({"a", "b"});
+  bench.world.block_time_sec = GENERATE(1.0, 12.0);
+  auto providers = bench.world.providers();
+  bench.drawn("a").faults[send_raw] = {instead(error(send_raw, -32000, words))};
+  SECTION("to one statement") {
+    const Record record = bench.only();
+    CHECK(record.state == State::rejected);
+    CHECK(record.error == words);
+  }
+  SECTION("to the script's") {
+    bench.plan.send = false;
+    const auto sent = bench.send(bench.scan());
+    CHECK(sent.at(0).state == State::rejected);
+    CHECK(sent.at(0).error == words);
+  }
+  CHECK(bench.world.seconds() < 4.5 * bench.world.block_time_sec + 1);
+}
+
+TEST_CASE("a node's answers that say nothing leave the reason in the row") {
+  Bench bench({"a"});
+  bench.plan.follow.timeout_sec = 3;
+  bench.world.nodes["a"].habits[receipt_method] = instead(result("[]"));
+  bench.world.nodes["a"].habits["eth_getTransactionByHash"] = instead(result("[]"));
+  const Record record = bench.only();
+  CHECK(record.error_class == rpc::ErrorClass::unobserved);
+  CHECK(record.error.find("receipt") != std::string::npos);
+}

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 
@@ -155,8 +156,8 @@ TEST_CASE("what an earlier run has sent keeps its number and is not rejected, wh
   CHECK(bench.send(prepared).at(0).state == State::pending);
   const auto stage = [&] { return bench.book.try_lease(31337, first_account)->find("", 0)->stage; };
   const auto again = [&] {
-    return Bench::all_of(*transaction::send(bench.another_desk(), Bench::references(prepared),
-                                            bench.world.providers(), bench.follow))
+    return Bench::all_of(*transaction::send(bench.another_desk(), Bench::references(prepared), bench.world.providers(),
+                                            bench.follow))
         .at(0);
   };
   SECTION("no provider answers") {
@@ -181,4 +182,40 @@ TEST_CASE("what an earlier run has sent keeps its number and is not rejected, wh
     CHECK(bench.send(prepared).at(0).state == State::rejected);
     CHECK(stage() == BookStage::taken);
   }
+}
+
+TEST_CASE("bytes that were sent for one row are no transaction of another's") {
+  Bench bench({"a", "b"});
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  const auto sent = bench.send(prepared);
+  REQUIRE(sent.at(0).state == State::pending);
+  auto row = prepared;
+  SECTION("through another provider") {
+    row[0].provider_id = row[0].provider_id == "a" ? "b" : "a";
+  }
+  SECTION("prepared at another moment") {
+    row[0].timestamp -= 1;
+  }
+  const auto again = bench.send(row);
+  CHECK(again.at(0).state == State::rejected);
+  CHECK(again.at(0).error_class == rpc::ErrorClass::nonce);
+  // The row itself may be handed in again, as it was prepared or as it was sent, in the digits that JSON has.
+  auto same = prepared;
+  same[0].timestamp = std::round(sent[0].timestamp * 1e5) / 1e5;
+  CHECK(bench.send(same).at(0).state == State::pending);
+  CHECK(bench.send(prepared).at(0).state == State::pending);
+  CHECK(sends(bench.world) == 1);
+}
+
+TEST_CASE("prepared bytes whose number was given to another transaction are not sent") {
+  Bench bench({"a", "b"});
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  bench.plan.send = true;
+  CHECK(bench.only().nonce == 0);
+  const auto late = bench.send(prepared);
+  CHECK(late.at(0).state == State::rejected);
+  CHECK(late.at(0).error_class == rpc::ErrorClass::nonce);
+  CHECK(sends(bench.world) == 1);
 }

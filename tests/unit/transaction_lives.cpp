@@ -27,9 +27,9 @@ struct Tally {
   std::map<std::string, int> states;
   std::map<std::string, int> violations;
   int rows = 0;
-  int forgotten = 0;     ///< rows that a killed process never wrote down
+  int forgotten = 0;      ///< rows that a killed process never wrote down
   int unmined_after = 0;  ///< confirmed, and undone by a reorganisation afterwards
-  int false_gaps = 0;    ///< numbers that a node said it had, and never had
+  int false_gaps = 0;     ///< numbers that a node said it had, and never had
   int timed = 0;
   double latest = 0;  ///< of what was timed, behind the truth, in seconds
   double virtual_sec = 0;
@@ -371,8 +371,8 @@ class ALife {
 
   void violate(const std::string& kind, const std::string& what) {
     ++tally_.violations[kind];
-    std::string words = "seed " + std::to_string(seed_) + " at " + std::to_string(world_.seconds()) + ": " + kind +
-                        ": " + what;
+    std::string words =
+        "seed " + std::to_string(seed_) + " at " + std::to_string(world_.seconds()) + ": " + kind + ": " + what;
     tell(words);
     tally_.words.push_back(std::move(words));
   }
@@ -430,8 +430,8 @@ class ALife {
     const double off = *record.duration_sec - truth;
     tally_.latest = std::max(tally_.latest, off);
     if (off < -beat_sec || off > 4 * beat_sec + 3) {
-      violate("duration", *record.tx_hash + " " + std::to_string(*record.duration_sec) + " for " +
-                              std::to_string(truth));
+      violate("duration",
+              *record.tx_hash + " " + std::to_string(*record.duration_sec) + " for " + std::to_string(truth));
     }
   }
 
@@ -542,10 +542,9 @@ std::string figures(const Tally& tally, int count) {
   std::string text = std::to_string(count) + " lives, " + std::to_string(tally.rows) + " records (";
   for (const auto& [state, n] : tally.states) text += state + " " + std::to_string(n) + ", ";
   text += std::to_string(tally.forgotten) + " never written), " + std::to_string(tally.timed) + " timed up to " +
-          std::to_string(tally.latest) + " s late, " +
-          std::to_string(tally.unmined_after) + " undone afterwards, " + std::to_string(tally.false_gaps) +
-          " gaps behind false acknowledgements, " + std::to_string(static_cast<int>(tally.virtual_sec)) +
-          " virtual seconds; violations:";
+          std::to_string(tally.latest) + " s late, " + std::to_string(tally.unmined_after) + " undone afterwards, " +
+          std::to_string(tally.false_gaps) + " gaps behind false acknowledgements, " +
+          std::to_string(static_cast<int>(tally.virtual_sec)) + " virtual seconds; violations:";
   for (const auto& [kind, n] : tally.violations) text += " " + kind + " " + std::to_string(n) + ",";
   return text + (tally.violations.empty() ? " none" : "");
 }

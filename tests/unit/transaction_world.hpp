@@ -127,13 +127,14 @@ class World final : public Wire {
   std::map<std::string, Node> nodes;
   std::vector<MinedBlock> blocks{{block_hash(0, 0), {}}};
   std::vector<Transfer> pool;
+  bool shows_blocks = true;              ///< eth_getTransactionByHash tells the block
   std::function<void(World&)> on_block;  ///< runs after each new block
   Mood mood;
   int forks = 0;
   bool shows_first_block = true;
-  double clock_offset_sec = 0;                             ///< of the wall clock
-  std::vector<Handed> handed;                              ///< every broadcast of signed bytes
-  std::vector<std::pair<std::string, double>> unmined;     ///< by reorganisations, and when
+  double clock_offset_sec = 0;                          ///< of the wall clock
+  std::vector<Handed> handed;                           ///< every broadcast of signed bytes
+  std::vector<std::pair<std::string, double>> unmined;  ///< by reorganisations, and when
 
   // Wire --------------------------------------------------------------------------------------------------------------
 
@@ -255,7 +256,8 @@ class World final : public Wire {
     const auto bytes = chain::from_hex(params[0].GetString());
     const auto read = bytes ? chain::read_signed_payload(*bytes) : std::nullopt;
     if (!read) return std::nullopt;
-    handed.push_back({seconds(), call.provider.provider_id, chain::to_hex(chain::keccak256(*bytes)), read->first.nonce});
+    handed.push_back(
+        {seconds(), call.provider.provider_id, chain::to_hex(chain::keccak256(*bytes)), read->first.nonce});
     return handed.size() - 1;
   }
 
@@ -395,8 +397,9 @@ class World final : public Wire {
     for (std::uint64_t i = 0; i <= head_of(node); ++i) {
       for (const Transfer& transfer : blocks[i].transfers) {
         if (transfer.hash != hash) continue;
-        return result(transfer_json(transfer, R"(,"blockHash":")" + blocks[i].hash + R"(","blockNumber":")" +
-                                                  chain::quantity(i) + '"'));
+        if (!shows_blocks) return result(transfer_json(transfer));
+        return result(transfer_json(
+            transfer, R"(,"blockHash":")" + blocks[i].hash + R"(","blockNumber":")" + chain::quantity(i) + '"'));
       }
     }
     return result("null");

@@ -94,9 +94,9 @@ bool Exchange::hear_next(const rpc::Interrupt& interrupt) {
   return true;
 }
 
-rpc::Clock::time_point Exchange::ready(const std::string& provider_id) const {
+Pace Exchange::pace(const std::string& provider_id) const {
   const auto pace = paces_.find(provider_id);
-  return pace == paces_.end() ? rpc::Clock::time_point{} : pace->second.ready();
+  return pace == paces_.end() ? Pace() : pace->second;
 }
 
 }  // namespace rpcroute::transaction

@@ -48,8 +48,8 @@ class Exchange {
   /// have waited that long. The last few dozen pauses are remembered.
   rpc::Clock::duration absent_between(rpc::Clock::time_point from, rpc::Clock::time_point to) const;
 
-  /// When that provider may be asked again, by its answers to anybody.
-  rpc::Clock::time_point ready(const std::string& provider_id) const;
+  /// How soon that provider may be asked again, by its answers to anybody.
+  Pace pace(const std::string& provider_id) const;
 
   rpc::Clock::time_point now() const { return wire_.now(); }
   double unix_now() const { return wire_.unix_now(); }
@@ -100,7 +100,7 @@ class Conversation {
   void withdraw() { exchange_.withdraw(owner_); }
   rpc::Clock::time_point now() const { return exchange_.now(); }
   double unix_now() const { return exchange_.unix_now(); }
-  rpc::Clock::time_point ready(const std::string& provider_id) const { return exchange_.ready(provider_id); }
+  Pace pace(const std::string& provider_id) const { return exchange_.pace(provider_id); }
   rpc::Clock::duration absent_between(rpc::Clock::time_point from, rpc::Clock::time_point to) const {
     return exchange_.absent_between(from, to);
   }

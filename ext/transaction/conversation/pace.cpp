@@ -19,7 +19,7 @@ void Pace::hear(const rpc::Answer& answer) {
   const auto asked = answer.failure ? answer.failure->retry_after_sec : std::nullopt;
   failures_ = answered ? 0 : failures_ + 1;
   if (asked) {
-    ready_ = answer.finished + clock_seconds(*asked);
+    ready_ = rests_until_ = answer.finished + clock_seconds(*asked);
   } else if (!answered) {
     const auto pause = first_pause * (1 << std::min(failures_ - 1, most_doublings));
     ready_ = std::max(ready_, answer.finished + std::min<rpc::Clock::duration>(pause, longest_pause));

@@ -15,8 +15,12 @@ class Pace {
   /// Not before this moment.
   rpc::Clock::time_point ready() const { return ready_; }
 
+  /// Until then it has asked for rest itself.
+  rpc::Clock::time_point rests_until() const { return rests_until_; }
+
  private:
   rpc::Clock::time_point ready_{};
+  rpc::Clock::time_point rests_until_{};
   int failures_ = 0;
 };
 

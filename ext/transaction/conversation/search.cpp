@@ -20,9 +20,11 @@ void conclude(SearchResult& result, const Fleet& fleet, const std::vector<Word>&
               std::optional<std::size_t> own) {
   bool another_answers = false;
   bool another_denies = false;
+  result.own_is_silent = own && std::find(whom.begin(), whom.end(), *own) != whom.end();
   for (const Word& word : words) {
     result.denials += word.denies ? 1 : 0;
     const bool is_own = word.by == own;
+    result.own_is_silent = result.own_is_silent && !is_own;
     result.own_denies = result.own_denies || (is_own && word.denies);
     another_answers = another_answers || !is_own;
     another_denies = another_denies || (!is_own && word.denies);
@@ -64,10 +66,13 @@ auto lenient(const rpc::Answer& answer, Read&& read) -> std::optional<decltype(r
 
 }  // namespace
 
-std::vector<std::size_t> ready_ones(const Conversation& conversation, const Fleet& fleet,
-                                    std::vector<std::size_t> whom) {
+std::vector<std::size_t> ready_ones(const Conversation& conversation, const Fleet& fleet, std::vector<std::size_t> whom,
+                                    Urgency urgency) {
   const auto now = conversation.now();
-  std::erase_if(whom, [&](std::size_t i) { return conversation.ready(fleet[i].provider.provider_id) > now; });
+  std::erase_if(whom, [&](std::size_t i) {
+    const Pace pace = conversation.pace(fleet[i].provider.provider_id);
+    return (urgency == Urgency::last_word ? pace.rests_until() : pace.ready()) > now;
+  });
   return whom;
 }
 
@@ -82,8 +87,8 @@ std::optional<bool> has_receipt(const rpc::Answer& answer, const std::string& tx
 }
 
 void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::string& tx_hash,
-                    std::optional<std::size_t> own, rpc::Milliseconds call_timeout, SearchThen then) {
-  const std::vector<std::size_t> whom = ready_ones(conversation, fleet, fleet.all_asked());
+                    std::optional<std::size_t> own, rpc::Milliseconds call_timeout, Urgency urgency, SearchThen then) {
+  const std::vector<std::size_t> whom = ready_ones(conversation, fleet, fleet.all_asked(), urgency);
   auto calls = calls_to(fleet, whom, "eth_getTransactionByHash", json_strings({tx_hash}), call_timeout);
   append(calls, calls_to(fleet, whom, "eth_blockNumber", "[]", call_timeout));
   conversation.ask_all(std::move(calls), [=, &fleet, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
@@ -126,8 +131,8 @@ void search_by_nonce(Conversation& conversation, const Fleet& fleet, const NodeT
 }
 
 void search_block(Conversation& conversation, const Fleet& fleet, const BlockId& block, rpc::Milliseconds call_timeout,
-                  BlockThen then) {
-  const std::vector<std::size_t> whom = ready_ones(conversation, fleet, fleet.all_asked());
+                  Urgency urgency, BlockThen then) {
+  const std::vector<std::size_t> whom = ready_ones(conversation, fleet, fleet.all_asked(), urgency);
   auto calls = calls_to(fleet, whom, "eth_getBlockByNumber", R"([")" + chain::quantity(block.number) + R"(",false])",
                         call_timeout);
   conversation.ask_all(std::move(calls), [block, then = std::move(then)](const std::vector<rpc::Answer>& answers) {

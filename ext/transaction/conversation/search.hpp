@@ -23,6 +23,7 @@ struct SearchResult {
   std::vector<BlockId> blocks;         ///< in which somebody shows it
   std::size_t denials = 0;             ///< providers that answered that they do not know it
   bool own_denies = false;             ///< the drawn provider is among them
+  bool own_is_silent = false;          ///< it was asked, and did not answer
   bool others_agree = true;            ///< another denies it too, where another answered
   std::optional<std::uint64_t> head;   ///< corroborated, as all but the drawn provider see it unless it is alone
 
@@ -32,9 +33,12 @@ struct SearchResult {
 
 using SearchThen = std::function<void(const SearchResult&)>;
 
+/// Whom a question may go to: those that are ready, or, for a last word, all that have not asked for rest themselves.
+enum class Urgency { usual, last_word };
+
 /// Asks every provider for the transaction by its hash, in the pool or in a block. `own`: the drawn provider, or none.
 void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::string& tx_hash,
-                    std::optional<std::size_t> own, rpc::Milliseconds call_timeout, SearchThen then);
+                    std::optional<std::size_t> own, rpc::Milliseconds call_timeout, Urgency urgency, SearchThen then);
 
 /// Looks through every provider's pending and latest block for a transfer of nothing to oneself with that number.
 void search_by_nonce(Conversation& conversation, const Fleet& fleet, const NodeTransaction& transaction,
@@ -55,11 +59,11 @@ using BlockThen = std::function<void(const BlockResult&)>;
 
 /// Asks every provider for the block at that height.
 void search_block(Conversation& conversation, const Fleet& fleet, const BlockId& block, rpc::Milliseconds call_timeout,
-                  BlockThen then);
+                  Urgency urgency, BlockThen then);
 
 /// Those of `whom` that may be asked now.
-std::vector<std::size_t> ready_ones(const Conversation& conversation, const Fleet& fleet,
-                                    std::vector<std::size_t> whom);
+std::vector<std::size_t> ready_ones(const Conversation& conversation, const Fleet& fleet, std::vector<std::size_t> whom,
+                                    Urgency urgency = Urgency::usual);
 
 /// Whether an answer to eth_getTransactionByHash, or to eth_getTransactionReceipt, knows the transaction; nullopt when
 /// it tells nothing.

@@ -1,6 +1,7 @@
 // What this process has sent, and when: what times a transaction that another statement waits for.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -23,10 +24,11 @@ struct Broadcast {
   std::optional<double> propensity;
   std::int64_t overlap = 0;
 
-  /// Whether a row that names this provider and moment is the one it was made for. A row without a moment is.
+  /// Whether a row that names this provider and moment is the one it was made for. A row without a moment is. Moments
+  /// are the same to a millisecond: JSON functions of SQLite write fifteen digits of them.
   bool is_of(const std::string& row_provider, std::optional<double> row_timestamp) const {
-    return row_provider == provider_id &&
-           (!row_timestamp || *row_timestamp == timestamp || !prepared || *row_timestamp == *prepared);
+    const auto is_same = [&](double moment) { return std::abs(*row_timestamp - moment) < 0.001; };
+    return row_provider == provider_id && (!row_timestamp || !prepared || is_same(timestamp) || is_same(*prepared));
   }
 };
 

@@ -10,8 +10,9 @@ namespace {
 /// An acknowledgement may take longer than a read: a provider that lags passes the transaction on first.
 constexpr rpc::Milliseconds send_timeout{10'000};
 
-constexpr int denials_that_count = 2;
-constexpr int blocks_that_count = 2;
+constexpr int denials_that_count = 3;
+constexpr int blocks_of_vanished = 5;
+constexpr int blocks_that_count = 3;
 constexpr int quick_rounds = 4;
 
 }  // namespace
@@ -23,7 +24,7 @@ rpc::Call call_to_send(const Fleet& fleet, std::size_t i, std::string method, st
 }
 
 rpc::Clock::duration longest_doubt(const Fleet& fleet, rpc::Milliseconds call_timeout) {
-  return send_timeout + (blocks_that_count + 1) * fleet.block_time() + quick_rounds * call_timeout;
+  return send_timeout + (blocks_of_vanished + 1) * fleet.block_time() + quick_rounds * call_timeout;
 }
 
 Delivery::Delivery(Exchange& exchange, const Fleet& fleet, std::size_t own, std::string tx_hash,
@@ -80,7 +81,7 @@ void Delivery::search() {
   if (outcome_.tx_hash.empty()) {
     search_by_nonce(conversation_, fleet_, *node_transaction_, own_, call_timeout_, then);
   } else {
-    search_by_hash(conversation_, fleet_, outcome_.tx_hash, own_, call_timeout_, then);
+    search_by_hash(conversation_, fleet_, outcome_.tx_hash, own_, call_timeout_, Urgency::usual, then);
   }
 }
 
@@ -93,29 +94,39 @@ void Delivery::weigh(const SearchResult& result) {
   }
   ++rounds_;
   if (result.denied()) ++denials_;
+  const bool is_alone = fleet_.all_asked().size() == 1;
+  if (result.own_is_silent && (is_alone || result.denials > 0)) ++silences_;
   if (!first_head_) first_head_ = result.head;
   if (result.head) last_head_ = std::max(last_head_.value_or(0), *result.head);
-  if (is_refuted()) {
-    return end(acceptance_ == Acceptance::unsent ? DeliveryEnd::unsent : DeliveryEnd::refused);
-  }
+  if (const auto refutation = refuted()) return end(*refutation);
   const auto pause = rounds_ < quick_rounds ? beat_ : std::max(beat_, fleet_.block_time() / 4);
   conversation_.after(pause, [this] { search(); });
 }
 
-bool Delivery::is_refuted() const {
+std::optional<DeliveryEnd> Delivery::refuted() const {
+  const bool is_silent = silences_ >= denials_that_count && has_lasted(blocks_that_count);
+  bool is_over = false;
   switch (acceptance_) {
     case Acceptance::accepted:
-    case Acceptance::unclear:
-      return false;
-    case Acceptance::refused:
+      return std::nullopt;
     case Acceptance::unsent:
-      return true;
+      return DeliveryEnd::unsent;
+    case Acceptance::refused:
+      is_over = denials_ > 0 || is_silent;
+      break;
     case Acceptance::doubted:
+      is_over = denials_ >= denials_that_count && has_lasted(blocks_that_count);
+      break;
+    case Acceptance::unclear:
+      if (denials_ >= denials_that_count && has_lasted(blocks_of_vanished)) return DeliveryEnd::vanished;
       break;
   }
-  const bool grown = first_head_ && last_head_ && *last_head_ >= *first_head_ + blocks_that_count;
-  const bool late = conversation_.now() - answered_ >= blocks_that_count * fleet_.block_time();
-  return denials_ >= denials_that_count && (grown || late);
+  return is_over ? std::optional(DeliveryEnd::refused) : std::nullopt;
+}
+
+bool Delivery::has_lasted(int blocks) const {
+  const bool grown = first_head_ && last_head_ && *last_head_ >= *first_head_ + static_cast<std::uint64_t>(blocks);
+  return grown || conversation_.now() - answered_ >= blocks * fleet_.block_time();
 }
 
 void Delivery::confirm() {

@@ -16,6 +16,7 @@ enum class DeliveryEnd {
   accepted,  ///< acknowledged, or found at some provider after a bad answer
   refused,   ///< a provider said no, and nobody knows the transaction
   unsent,    ///< it did not leave, and nobody knows it
+  vanished,  ///< it left, and its provider and the others have long denied it: nobody has it
   lost,      ///< it left, and nobody could tell what became of it in time: it may have landed
 };
 
@@ -31,16 +32,18 @@ struct DeliveryOutcome {
 /// by itself, as it would on a kept connection that breaks: the moment the bytes left would be lost.
 rpc::Call call_to_send(const Fleet& fleet, std::size_t i, std::string method, std::string params);
 
-/// How long a doubted transaction is looked up at most: two blocks and what the questions take.
+/// How long an unclear transaction is looked up at most: its blocks, and what the questions take.
 rpc::Clock::duration longest_doubt(const Fleet& fleet, rpc::Milliseconds call_timeout);
 
 /// Sends once. A bad answer is never the last word: every provider is asked for the transaction before it is called
 /// refused. How long it is looked for depends on what the answer left open:
-///   unsent, refused   one round;
-///   doubted           until the drawn provider itself, and another where one answers, have denied it in two rounds,
-///   and
-///                     the chain has grown by two blocks or the time of two has passed;
-///   unclear           until it is given up: what left is lost only when its time is over.
+///  - unsent: one round;
+///  - refused: until the drawn provider itself, and another where one answers, have denied it;
+///  - doubted: until they have done so in three rounds, and the chain has grown by three blocks or their time has
+///    passed;
+///  - unclear: the same with five blocks, or until it is given up: it left, and is never refused.
+/// A provider that refused it in plain words and answers no question for it denies it by that, three rounds and blocks
+/// long, in which the others deny it.
 class Delivery {
  public:
   using Then = std::function<void(const DeliveryOutcome&)>;
@@ -69,7 +72,8 @@ class Delivery {
   void check_hash(const rpc::Answer& answer);
   void search();
   void weigh(const SearchResult& result);
-  bool is_refuted() const;
+  std::optional<DeliveryEnd> refuted() const;
+  bool has_lasted(int blocks) const;
   void end(DeliveryEnd how);
 
   Conversation conversation_;
@@ -89,6 +93,7 @@ class Delivery {
   bool ended_ = false;
   int rounds_ = 0;
   int denials_ = 0;
+  int silences_ = 0;
   std::optional<std::uint64_t> first_head_;
   std::optional<std::uint64_t> last_head_;
 };

@@ -78,7 +78,7 @@ void Life::give_up() {
 
 /// The last word before it is given up, and before its number is given to another.
 void Life::ask_last_word() {
-  search_by_hash(conversation_, *fleet_, *record_.tx_hash, own_, surroundings_.plan.call_timeout,
+  search_by_hash(conversation_, *fleet_, *record_.tx_hash, own_, surroundings_.plan.call_timeout, Urgency::last_word,
                  [this](const SearchResult& result) { hear_last_word(result); });
 }
 
@@ -88,7 +88,7 @@ void Life::hear_last_word(const SearchResult& result) {
   if (result.blocks.empty()) return weigh_last_word(result);
   // Nodes have shown the block of a transaction and never its receipt.
   const BlockId block = result.blocks.front();
-  search_block(conversation_, *fleet_, block, surroundings_.plan.call_timeout,
+  search_block(conversation_, *fleet_, block, surroundings_.plan.call_timeout, Urgency::last_word,
                [this, result, block](const BlockResult& found) {
                  look();
                  if (finished_) return;
@@ -124,9 +124,14 @@ void Life::conclude(const SearchResult& result) {
     record_.error_class = rpc::ErrorClass::unobserved;
     record_.error = "no provider answered the question for its receipt: " + watch_->complaint();
   } else {
-    record_.duration_sec = plan.timeout_sec;
     if (record_.error.empty() && !watch_->complaint().empty() && !result.tx_hash) record_.error = watch_->complaint();
+    return charge();
   }
+  finish(State::timeout);
+}
+
+void Life::charge() {
+  record_.duration_sec = surroundings_.plan.timeout_sec;
   finish(State::timeout);
 }
 

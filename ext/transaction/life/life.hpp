@@ -66,6 +66,9 @@ class Life {
   /// Time is over, nobody shows a block that holds it, and nobody could be asked whether they know it.
   virtual void unheard();
 
+  /// It is lost: charged its limit.
+  void charge();
+
   void remember_broadcast();
   void note(BookStage stage);
   void finish(State state);
@@ -96,7 +99,7 @@ class Life {
   std::unique_ptr<Watch> watch_;
   bool over_ = false;  ///< the time limit has passed
   rpc::Clock::time_point over_since_;
-  int denials_ = 0;   ///< last words that denied it
+  int denials_ = 0;    ///< last words that denied it
   int sightings_ = 0;  ///< and those that showed it, waiting
   bool finished_ = false;
 

@@ -134,12 +134,15 @@ void ProbeLife::delivered(const DeliveryOutcome& outcome) {
       note(BookStage::free);
       record_.raw.reset();
       return refuse(*outcome.failure);
+    case DeliveryEnd::vanished:
+      note(BookStage::free);
+      record_.fail(*outcome.failure);
+      return charge();
     case DeliveryEnd::lost:
       record_.fail(outcome.failure.value_or(rpc::Failure{rpc::ErrorClass::timeout, "", "no whole answer in time", {}}));
       if (is_watching()) return;                           // until its time is over
       if (record_.tx_hash) return finish(State::pending);  // it may have landed, and tx_wait will tell
-      record_.duration_sec = surroundings_.plan.timeout_sec;
-      return finish(State::timeout);
+      return charge();
     case DeliveryEnd::accepted:
       break;
   }

@@ -32,7 +32,7 @@ SendLife::SendLife(const Surroundings& surroundings, const Fleets::Place& place,
 void SendLife::start() {
   started_ = conversation_.now();
   if (!own_) return postpone({rpc::ErrorClass::config, "", "there is no provider " + record_.provider_id, {}});
-  search_by_hash(conversation_, *fleet_, *record_.tx_hash, own_, surroundings_.plan.call_timeout,
+  search_by_hash(conversation_, *fleet_, *record_.tx_hash, own_, surroundings_.plan.call_timeout, Urgency::usual,
                  [this](const SearchResult& result) { hear_search(result); });
 }
 
@@ -149,6 +149,10 @@ void SendLife::delivered(const DeliveryOutcome& outcome) {
       return postpone(*outcome.failure);
     case DeliveryEnd::refused:
       return fail(*outcome.failure);
+    case DeliveryEnd::vanished:
+      note(BookStage::free);
+      record_.fail(*outcome.failure);
+      return charge();
     case DeliveryEnd::lost:
       record_.fail(outcome.failure.value_or(rpc::Failure{rpc::ErrorClass::timeout, "", "no whole answer in time", {}}));
       break;

@@ -37,7 +37,7 @@ void Watch::stop() {
 
 void Watch::look(std::size_t i) {
   const auto begun = conversation_.now();
-  const auto ready = conversation_.ready(fleet_[i].provider.provider_id);
+  const auto ready = conversation_.pace(fleet_[i].provider.provider_id).ready();
   if (ready > begun) return conversation_.at(ready, [this, i] { look(i); });
   auto call = call_to(fleet_, i, "eth_getTransactionReceipt", json_strings({tx_hash_}), call_timeout_);
   conversation_.ask(std::move(call), [this, i, begun](const rpc::Answer& answer) {
@@ -89,7 +89,7 @@ void Watch::see(std::size_t i, const chain::Receipt& receipt, const rpc::Answer&
 void Watch::check(const std::string& block_hash) {
   Sighting& sighting = sightings_.at(block_hash);
   sighting.asked = true;
-  search_block(conversation_, fleet_, {sighting.receipt.block_number, block_hash}, call_timeout_,
+  search_block(conversation_, fleet_, {sighting.receipt.block_number, block_hash}, call_timeout_, Urgency::usual,
                [this, block_hash](const BlockResult& result) {
                  hear_block(block_hash, result);
                  changed_();
@@ -140,7 +140,7 @@ bool Watch::own_is_silent() const {
   const auto view = views_.find(*own_);
   if (view == views_.end() || view->second.silences == 0) return false;
   const bool wants_rest =
-      conversation_.ready(fleet_[*own_].provider.provider_id) > conversation_.now() + beats_of_rest * beat_;
+      conversation_.pace(fleet_[*own_].provider.provider_id).ready() > conversation_.now() + beats_of_rest * beat_;
   return wants_rest || view->second.silences >= silences_that_count;
 }
 

@@ -486,17 +486,23 @@ void make_directories(const std::string& path) {
   }
 }
 
-Descriptor open_directory(std::string path) {
+struct Directory {
+  Descriptor descriptor;
+  struct stat status {};
+
+  int get() const { return descriptor.get(); }
+};
+
+Directory open_directory(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();  // behind a slash, a link is followed
   constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
-  Descriptor directory(open(path.c_str(), flags));
+  Directory directory{Descriptor(open(path.c_str(), flags))};
   if (directory.get() < 0 && errno == ENOENT) {
     make_directories(path);
-    directory = Descriptor(open(path.c_str(), flags));
+    directory.descriptor = Descriptor(open(path.c_str(), flags));
   }
   if (directory.get() < 0) fail("the nonce book's directory " + path + " cannot be opened", errno);
-  struct stat status {};
-  if (fstat(directory.get(), &status) != 0 || !is_ours_alone(status)) {
+  if (fstat(directory.get(), &directory.status) != 0 || !is_ours_alone(directory.status)) {
     throw BookError("the nonce book's directory " + path + " is not ours alone to write");
   }
   return directory;
@@ -513,7 +519,7 @@ struct stat checked_file(int descriptor, const std::string& path) {
 
 /// Where the files of an account are.
 struct Place {
-  Descriptor directory;
+  Directory directory;
   std::string name;  ///< of the log; the others' begin with it
   std::string path;  ///< of the log, for messages
 
@@ -525,11 +531,7 @@ struct Place {
     path = directory_path + "/" + name;
   }
 
-  PageKey key() const {
-    struct stat status {};
-    if (fstat(directory.get(), &status) != 0) fail("the nonce book " + path + " cannot be opened", errno);
-    return {status.st_dev, status.st_ino, name};
-  }
+  PageKey key() const { return {directory.status.st_dev, directory.status.st_ino, name}; }
 
   Descriptor open_log() const {
     Descriptor log(openat(directory.get(), name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -676,6 +678,7 @@ class NonceLease::Impl {
     if (is_known && status.st_size == log.end && page().seen.is_unchanged(status)) return;
     if (!is_known || status.st_size == log.end || !read_on()) read_all();
     page().seen = Seen(status);
+    is_torn_ = status.st_size > log.end;
   }
 
   /// What others have appended. False when it does not go on from what was read before: then it is another file that
@@ -705,11 +708,10 @@ class NonceLease::Impl {
 
   /// Takes away what was written in part. As long as that cannot be done, nothing more is written.
   void cut() {
-    struct stat status {};
-    const bool is_clean = fstat(file_.get(), &status) == 0 && status.st_size <= page().log.end;
-    if (!is_clean && ftruncate(file_.get(), page().log.end) != 0) {
+    if (!is_torn_) return;
+    if (ftruncate(file_.get(), page().log.end) != 0)
       fail("the nonce book " + place_.path + " cannot be written", errno);
-    }
+    is_torn_ = false;
   }
 
   void append(std::string line) {
@@ -720,6 +722,7 @@ class NonceLease::Impl {
     const std::string reason = write_once(file_.get(), line, log.end);
     wrote_ = true;
     if (!reason.empty()) {
+      is_torn_ = true;
       cut();
       throw BookError("the nonce book " + place_.path + " cannot be written: " + reason);
     }
@@ -760,6 +763,7 @@ class NonceLease::Impl {
       return false;
     }
     file_ = std::move(file);
+    is_torn_ = false;
     anew.entries = std::move(page().log.entries);
     page().log = std::move(anew);
     return true;
@@ -769,6 +773,7 @@ class NonceLease::Impl {
   Hold hold_;
   Descriptor file_;
   bool wrote_ = false;
+  bool is_torn_ = false;  ///< there is something behind the last line
 };
 
 NonceLease::NonceLease(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

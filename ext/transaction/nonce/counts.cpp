@@ -16,10 +16,11 @@ struct Agreed {
 Agreed agree_on(std::vector<std::uint64_t> claims, std::uint64_t given, bool alone, bool others) {
   if (claims.empty()) return {};
   std::sort(claims.rbegin(), claims.rend());
-  if (alone) return {claims.front(), others && claims.front() > given};
+  const bool surprises = given > 0;  // more than the book's own of an account that it knows
+  if (alone) return {claims.front(), (others || surprises) && claims.front() > given};
   const std::uint64_t second = claims.size() > 1 ? claims[1] : 0;
   const std::uint64_t borne_out = std::max(second, std::min(claims.front(), given));
-  return {borne_out, claims.front() > borne_out};
+  return {borne_out, claims.front() > borne_out || (surprises && borne_out > given)};
 }
 
 }  // namespace
@@ -50,8 +51,8 @@ std::uint64_t sent_up_to(const std::vector<BookEntry>& entries) {
   std::uint64_t number = entries.empty() ? 0 : entries.front().nonce;
   for (const BookEntry& entry : entries) {
     if (entry.nonce < number) continue;  // of a chain whose first block is unknown there may be several
-    const bool has_left = entry.stage == BookStage::sent || entry.stage == BookStage::taken ||
-                          entry.stage == BookStage::mined;
+    const bool has_left =
+        entry.stage == BookStage::sent || entry.stage == BookStage::taken || entry.stage == BookStage::mined;
     if (entry.nonce > number || !has_left) break;
     ++number;
   }

@@ -18,7 +18,7 @@ struct AccountCount {
 struct AgreedCount {
   std::uint64_t latest = 0;   ///< mined
   std::uint64_t pending = 0;  ///< and in the pools; not below `latest`
-  bool doubtful = false;      ///< one provider alone claims more than others do, or than the book has given
+  bool doubtful = false;      ///< one provider alone claims more than others do, or all more than the book has given
 };
 
 /// The highest counts that are borne out: by another provider that counts as many, or by the book, whose bytes have
