@@ -68,7 +68,8 @@ CREATE VIRTUAL TABLE temp.waiter USING tx_wait;
 DROP TABLE IF EXISTS temp.turn;
 CREATE TEMP TABLE turn AS
 SELECT chain, probe_n, signer FROM plan
- WHERE NOT EXISTS (SELECT 1 FROM main.tx_outcomes t
+ WHERE (SELECT count(*) FROM refusal WHERE reason IS 2) = 1 AND (SELECT count(*) FROM plan) = 1  -- not only with -bail
+   AND NOT EXISTS (SELECT 1 FROM main.tx_outcomes t
                     WHERE t.chain = plan.chain AND t.state IN ('prepared', 'pending') AND t.tx_hash IS NOT NULL);
 
 -- What the day's money is counted up to: the chain's own time, as half of its providers have it at least, wherever our
@@ -93,9 +94,10 @@ SELECT min(wall, coalesce(chain, wall)) AS now
 DROP VIEW IF EXISTS temp.purse;
 CREATE TEMP VIEW purse AS
 WITH cost AS (
-  SELECT state, coalesce(block_timestamp, timestamp) AS moment, gas_used * effective_gas_price / 1e9 AS gwei,
+  SELECT state, max(timestamp, min(coalesce(block_timestamp, timestamp), c.now)) AS moment,
+         iif(gas_used > 0 AND effective_gas_price > 0, gas_used * effective_gas_price / 1e9, max_cost_gwei) AS gwei,
          max_cost_gwei
-    FROM main.tx_outcomes)
+    FROM main.tx_outcomes CROSS JOIN clock c)
 SELECT max(0.0, s.max_spend_gwei_per_day - (
          SELECT total(coalesce(gwei, max_cost_gwei,
                                (SELECT max(gwei) FROM (SELECT gwei FROM cost UNION ALL SELECT max_cost_gwei FROM cost)),
@@ -109,8 +111,7 @@ SELECT max(0.0, s.max_spend_gwei_per_day - (
 DROP TABLE IF EXISTS temp.budget;
 CREATE TEMP TABLE budget AS SELECT gwei FROM purse;
 DROP TABLE IF EXISTS temp.prepared;
-CREATE TEMP TABLE prepared AS SELECT * FROM temp.probe WHERE false;
-INSERT INTO temp.prepared
+CREATE TEMP TABLE prepared AS  -- where this fails, so does what comes behind it: it is not the node's turn then
 SELECT * FROM temp.probe
  WHERE chain IN (SELECT chain FROM turn WHERE signer <> 'node') AND send = 0 AND n = (SELECT probe_n FROM plan)
    AND signer = (SELECT signer FROM plan) AND max_spend_gwei = (SELECT gwei FROM budget);
@@ -125,10 +126,11 @@ SELECT timestamp, provider_id, chain, region, tx_hash, raw, nonce, propensity, s
 DROP TABLE IF EXISTS temp.unresolved;
 CREATE TEMP TABLE unresolved (place INTEGER PRIMARY KEY, tx_id INTEGER, sendable INTEGER, what TEXT);
 INSERT INTO unresolved (tx_id, sendable, what)
-SELECT tx_id, raw IS NOT NULL,
+SELECT tx_id, raw IS NOT NULL AND state = 'prepared',  -- what is pending has left
        json_array(json_object('provider_id', provider_id, 'tx_hash', tx_hash, 'raw', raw, 'timestamp', timestamp))
   FROM main.tx_outcomes
  WHERE chain = (SELECT chain FROM plan) AND state IN ('prepared', 'pending') AND tx_hash IS NOT NULL
+   AND (SELECT count(*) FROM refusal WHERE reason IS 2) = 1
  ORDER BY nonce, tx_id;
 
 -- How far this run is: `done` of its `all_of` transactions, in steps of `size`. Without anything unresolved and without

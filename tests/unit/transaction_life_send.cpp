@@ -162,7 +162,7 @@ TEST_CASE("what an earlier run has sent keeps its number and is not rejected, wh
   };
   SECTION("no provider answers") {
     for (auto& [id, node] : bench.world.nodes) node.up = false;
-    CHECK(again().state == State::prepared);
+    CHECK(again().state == State::pending);
     CHECK(stage() == BookStage::taken);
     prepared[0].timestamp -= 1000;
     CHECK(again().state == State::pending);

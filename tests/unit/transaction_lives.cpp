@@ -429,7 +429,8 @@ class ALife {
     const double truth = world_.blocks[*height].at - left->at;
     const double off = *record.duration_sec - truth;
     tally_.latest = std::max(tally_.latest, off);
-    if (off < -beat_sec || off > 4 * beat_sec + 3) {
+    // Backends lag by up to three blocks; one that lags may be all that answers when the others rest as they asked to.
+    if (off < -beat_sec || off > 4 * beat_sec + 6) {
       violate("duration",
               *record.tx_hash + " " + std::to_string(*record.duration_sec) + " for " + std::to_string(truth));
     }

@@ -137,6 +137,7 @@ void search_block(Conversation& conversation, const Fleet& fleet, const BlockId&
                         call_timeout);
   conversation.ask_all(std::move(calls), [block, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
     BlockResult result;
+    std::vector<std::int64_t> timestamps;
     for (const rpc::Answer& answer : answers) {
       const auto told = lenient(answer, [](const auto& json) { return chain::read_block(json); });
       if (!told) continue;
@@ -144,11 +145,13 @@ void search_block(Conversation& conversation, const Fleet& fleet, const BlockId&
         ++result.absent;
       } else if ((*told)->hash == block.hash && (*told)->number == block.number) {
         ++result.same;
-        if ((*told)->timestamp) result.timestamp = static_cast<std::int64_t>(*(*told)->timestamp);
+        if ((*told)->timestamp) timestamps.push_back(static_cast<std::int64_t>(*(*told)->timestamp));
       } else {
         ++result.different;
       }
     }
+    std::sort(timestamps.begin(), timestamps.end());
+    if (!timestamps.empty()) result.timestamp = timestamps[timestamps.size() / 2];
     then(result);
   });
 }

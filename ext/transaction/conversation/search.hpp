@@ -49,7 +49,7 @@ struct BlockResult {
   std::size_t same = 0;                   ///< providers that show the block
   std::size_t different = 0;              ///< that show another one
   std::size_t absent = 0;                 ///< that have none there
-  std::optional<std::int64_t> timestamp;  ///< of the block, whole Unix seconds
+  std::optional<std::int64_t> timestamp;  ///< of the block, whole Unix seconds; the median of those told
 
   /// The block is part of the chain, as most of those see it who have a block at its height.
   bool stands() const { return same > different; }

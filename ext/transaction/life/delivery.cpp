@@ -112,7 +112,7 @@ std::optional<DeliveryEnd> Delivery::refuted() const {
     case Acceptance::unsent:
       return DeliveryEnd::unsent;
     case Acceptance::refused:
-      is_over = denials_ > 0 || is_silent;
+      is_over = denials_ >= denials_that_count || is_silent;
       break;
     case Acceptance::doubted:
       is_over = denials_ >= denials_that_count && has_lasted(blocks_that_count);

@@ -38,9 +38,8 @@ rpc::Clock::duration longest_doubt(const Fleet& fleet, rpc::Milliseconds call_ti
 /// Sends once. A bad answer is never the last word: every provider is asked for the transaction before it is called
 /// refused. How long it is looked for depends on what the answer left open:
 ///  - unsent: one round;
-///  - refused: until the drawn provider itself, and another where one answers, have denied it;
-///  - doubted: until they have done so in three rounds, and the chain has grown by three blocks or their time has
-///    passed;
+///  - refused: until the drawn provider itself, and another where one answers, have denied it in three rounds;
+///  - doubted: the same, and the chain has grown by three blocks or their time has passed;
 ///  - unclear: the same with five blocks, or until it is given up: it left, and is never refused.
 /// A provider that refused it in plain words and answers no question for it denies it by that, three rounds and blocks
 /// long, in which the others deny it.

@@ -8,12 +8,14 @@ namespace {
 /// How long an account stays locked while it is unclear whether its transaction was taken.
 constexpr rpc::Milliseconds longest_lease{5000};
 
-/// A first sight tells the moment of inclusion when nobody had looked for no longer than this many beats before it.
-constexpr int sharp_beats = 2;
-constexpr rpc::Milliseconds sharp_slack{250};
-
 /// How many of the last words must agree. One alone may be a backend's that lags or lies, while others are silent.
 constexpr int last_words_that_count = 2;
+
+BlockId most_shown(const std::vector<BlockId>& blocks) {
+  return *std::max_element(blocks.begin(), blocks.end(), [&](const BlockId& a, const BlockId& b) {
+    return std::count(blocks.begin(), blocks.end(), a) < std::count(blocks.begin(), blocks.end(), b);
+  });
+}
 
 }  // namespace
 
@@ -87,7 +89,7 @@ void Life::hear_last_word(const SearchResult& result) {
   if (finished_) return;
   if (result.blocks.empty()) return weigh_last_word(result);
   // Nodes have shown the block of a transaction and never its receipt.
-  const BlockId block = result.blocks.front();
+  const BlockId block = most_shown(result.blocks);
   search_block(conversation_, *fleet_, block, surroundings_.plan.call_timeout, Urgency::last_word,
                [this, result, block](const BlockResult& found) {
                  look();
@@ -161,7 +163,7 @@ void Life::time(const Sight& sight) {
   const FollowPlan& plan = surroundings_.plan;
   record_.duration_source = "block";
   if (!broadcast_) return;
-  const auto sharp = sharp_beats * plan.beat() + sharp_slack;
+  const auto sharp = sharp_gap(plan.beat());
   if (sight.looked - *broadcast_ > sharp && !came_while_looking(sight)) return;
   const auto unseen = std::max(*broadcast_, sight.unseen.value_or(*broadcast_));
   const bool was_looking = sight.looked - unseen <= sharp;

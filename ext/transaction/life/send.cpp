@@ -31,7 +31,7 @@ SendLife::SendLife(const Surroundings& surroundings, const Fleets::Place& place,
 
 void SendLife::start() {
   started_ = conversation_.now();
-  if (!own_) return postpone({rpc::ErrorClass::config, "", "there is no provider " + record_.provider_id, {}});
+  if (fleet_ == nullptr) return postpone(no_provider());
   search_by_hash(conversation_, *fleet_, *record_.tx_hash, own_, surroundings_.plan.call_timeout, Urgency::usual,
                  [this](const SearchResult& result) { hear_search(result); });
 }
@@ -44,6 +44,8 @@ void SendLife::hear_search(const SearchResult& result) {
     return finish(State::rejected);  // and their number is that row's
   }
   if (result.tx_hash) return finish(State::pending);  // a process that was killed has sent it
+  is_denied_ = result.denials > 0;
+  if (!own_) return postpone(no_provider());
   head_ = result.head;
   if (result.head) record_.submit_head = static_cast<std::int64_t>(*result.head);
   const Member& own = (*fleet_)[*own_];
@@ -175,10 +177,12 @@ void SendLife::delivered(const DeliveryOutcome& outcome) {
 }
 
 /// It has not left and may be sent again, unless its time is over. It keeps nobody waiting: whoever needs its number
-/// may have it, and then it is not sent any more. That is not so where an earlier run has sent it.
+/// may have it, and then it is not sent any more.
 void SendLife::postpone(const rpc::Failure& failure) {
-  if (expires_ != 0 && conversation_.unix_now() >= expires_) return fail(failure);
-  if (!has_left_before()) note(BookStage::free);
+  if (has_left_before()) return leave_pending(failure);
+  const bool is_over = expires_ != 0 && conversation_.unix_now() >= expires_;
+  if (is_over && is_denied_) return fail(failure);  // while nobody answers, it may have been sent by somebody unknown
+  note(BookStage::free);
   record_.timestamp = prepared_.value_or(record_.timestamp);
   record_.fail(failure);
   record_.submit_head.reset();
@@ -206,6 +210,10 @@ void SendLife::leave_pending(const rpc::Failure& failure) {
   record_.fail(failure);
   record_.submit_head.reset();
   finish(State::pending);
+}
+
+rpc::Failure SendLife::no_provider() const {
+  return {rpc::ErrorClass::config, "", "there is no provider " + record_.provider_id, {}};
 }
 
 bool SendLife::is_late() const {

@@ -39,6 +39,7 @@ class SendLife final : public Life {
   void fail(const rpc::Failure& failure);
   bool has_left_before() const;
   void leave_pending(const rpc::Failure& failure);
+  rpc::Failure no_provider() const;
   bool is_late() const;
 
   ReadTransaction read_;
@@ -47,6 +48,7 @@ class SendLife final : public Life {
   std::optional<std::uint64_t> head_;
   CarefulCount count_;
   int looks_ = 0;
+  bool is_denied_ = false;    ///< somebody answered that it does not know it
   bool left_before_ = false;  ///< an earlier run has sent it, as the book said when this one did
 };
 

@@ -33,8 +33,8 @@ Acceptance of_complaint(const rpc::Failure& failure) {
       return Acceptance::refused;
     case ErrorClass::underpriced:  // 0xPolygon/bor#324: "replacement transaction underpriced", and mined
       return failure.kind == "replacement" ? Acceptance::doubted : Acceptance::refused;
-    case ErrorClass::nonce:  // too low: by this very transaction, perhaps
-      return failure.kind == "nonce_too_low" ? Acceptance::doubted : Acceptance::refused;
+    case ErrorClass::nonce:  // not the one that is due: by this very transaction, perhaps
+      return failure.kind == "nonce_too_high" ? Acceptance::refused : Acceptance::doubted;
     case ErrorClass::rpc:
       if (failure.kind == "already_known") return Acceptance::accepted;
       return refuses(failure.kind) ? Acceptance::refused : Acceptance::doubted;

@@ -9,8 +9,14 @@ namespace {
 
 constexpr int silences_that_count = 3;
 constexpr int beats_of_rest = 4;
+constexpr int sharp_beats = 2;
+constexpr rpc::Milliseconds sharp_slack{250};
 
 }  // namespace
+
+rpc::Clock::duration sharp_gap(rpc::Clock::duration beat) {
+  return sharp_beats * beat + sharp_slack;
+}
 
 Watch::Watch(Exchange& exchange, const Fleet& fleet, std::string tx_hash, std::optional<std::size_t> own,
              rpc::Clock::duration beat, rpc::Milliseconds call_timeout, std::function<void()> changed)
@@ -102,13 +108,16 @@ void Watch::hear_block(const std::string& block_hash, const BlockResult& result)
   sighting.stands = result.stands();
   sighting.block_timestamp = result.timestamp;
   if (sighting.stands) return;
+  if (result.same > 0) return;  // seen differently: the next look asks again
   if (result.different + result.absent == 0) {
     complaint_ = "its receipt was seen, but nobody shows the block";
     return;
   }
   // There was no such block yet: the sight that counts is one that finds it.
   preconfirm(sighting.first);
-  unseen_ = std::max(unseen_.value_or(sighting.first), sighting.first);
+  // That look found none, too; but after a time in which nobody looked it does not tell when the block came.
+  const bool was_looking = !sighting.unseen || sighting.looked - *sighting.unseen <= sharp_gap(beat_);
+  if (was_looking) unseen_ = std::max(unseen_.value_or(sighting.first), sighting.first);
   sightings_.erase(block_hash);
 }
 

@@ -24,6 +24,9 @@ struct Sight {
   std::optional<std::int64_t> block_timestamp;   ///< whole Unix seconds
 };
 
+/// A first sight tells the moment of inclusion when nobody had looked for no longer than this before it.
+rpc::Clock::duration sharp_gap(rpc::Clock::duration beat);
+
 /// Asks every provider for the receipt, each on its own beat and at the pace it asks for: one that stalls delays
 /// nobody.
 ///

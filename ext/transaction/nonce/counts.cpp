@@ -5,7 +5,7 @@
 namespace rpcroute::transaction {
 namespace {
 
-constexpr int looks_that_count = 3;
+constexpr int looks_that_count = 5;
 
 struct Agreed {
   std::uint64_t count = 0;

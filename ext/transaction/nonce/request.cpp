@@ -13,7 +13,7 @@ constexpr double idle_sec = 60;
 constexpr double forgotten_sec = 3600;
 constexpr std::uint64_t blocks_that_count = 3;
 constexpr int denials_that_count = 3;
-constexpr std::size_t most_looked_up = 16;
+constexpr std::size_t most_looked_up = 256;
 constexpr std::size_t forgotten_at_once = 64;
 constexpr rpc::Milliseconds lease_beat{20};
 constexpr std::size_t questions = 4;
@@ -34,9 +34,9 @@ double age(const BookEntry& entry, const BookWriter& self, double monotonic_now)
 
 Given judge_prepared(const BookEntry& entry, bool sends, const NonceLease& lease, const BookWriter& self,
                      double monotonic_now) {
-  if (entry.writer == self) return sends ? Given::open : Given::used;
-  if (!writer_lives(entry.writer)) return Given::open;
-  return sends && !may_yet_leave(entry, lease, self, monotonic_now) ? Given::open : Given::used;
+  // One that sends takes over what this book prepared; one that prepares, what was left lying for a while.
+  if (entry.writer == self) return sends || monotonic_now - entry.time >= idle_sec ? Given::open : Given::used;
+  return may_yet_leave(entry, lease, self, monotonic_now) ? Given::used : Given::open;
 }
 
 Given judge_sent(const BookEntry& entry, const Evidence& evidence, const BookWriter& self, double monotonic_now) {
@@ -157,7 +157,7 @@ void NonceRequest::weigh() {
   // The last one stays, whatever is counted: it is what bears out a count that one provider alone tells.
   const auto mined = static_cast<std::size_t>(std::count_if(
       entries_.begin(), entries_.end(), [&](const BookEntry& entry) { return entry.nonce < state_.latest; }));
-  if (mined > forgotten_at_once) lease_->forget_below(fleet_.genesis(), entries_[mined - 1].nonce);
+  if (mined > forgotten_at_once) forget_below(entries_[mined - 1].nonce);
   std::vector<BookEntry> doubtful;
   std::uint64_t number = state_.pending;
   for (const BookEntry& entry : entries_) {
@@ -170,6 +170,12 @@ void NonceRequest::weigh() {
     if (entry.stage != BookStage::prepared && doubtful.size() < most_looked_up) doubtful.push_back(entry);
   }
   doubtful.empty() ? choose() : look_up(std::move(doubtful));
+}
+
+void NonceRequest::forget_below(std::uint64_t nonce) try {
+  lease_->forget_below(fleet_.genesis(), nonce);
+} catch (const BookError&) {
+  // It only keeps the book short.
 }
 
 void NonceRequest::look_up(std::vector<BookEntry> doubtful) {

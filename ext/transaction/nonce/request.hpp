@@ -61,8 +61,8 @@ enum class Given { used, open, unsure };
 /// The book is believed although nobody shows the transaction: reads lag behind sends. What was mined or taken is used,
 /// what was sent until its provider and another deny it for three blocks. All of that only while the chain is the same:
 /// one with another block at that height, or that stays shorter than it was for as long as three blocks take, is a
-/// development node that began anew. What was prepared is used while the process that prepared it lives; one that is to
-/// be `sent` at once takes it over when this very book prepared it, or another that did nothing for a minute.
+/// development node that began anew. What was prepared is used while its writer lives and does something; left lying
+/// for a minute it is open, and to one that is sent at once as soon as this very book has prepared it.
 Given judge(const BookEntry& entry, const Evidence& evidence, bool sends, const NonceLease& lease,
             const BookWriter& self, double monotonic_now);
 
@@ -91,6 +91,7 @@ class NonceRequest {
   void refuse(const rpc::Failure& failure);
   void hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers);
   void weigh();
+  void forget_below(std::uint64_t nonce);
   void look_up(std::vector<BookEntry> doubtful);
   void hear_look_up(const std::vector<BookEntry>& doubtful, const std::vector<std::size_t>& whom,
                     const std::vector<rpc::Answer>& answers);
