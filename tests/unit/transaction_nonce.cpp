@@ -246,3 +246,14 @@ TEST_CASE("two chains of one id that show no first block number their own, alter
     }
   }
 }
+
+TEST_CASE("what is prepared after bytes that got lost on their way has their number, not the one behind") {
+  Bench bench({"a", "b"});
+  bench.drawn("a").faults[send_raw] = {instead(failure(rpc::ErrorClass::connect, "reset"))};
+  {
+    const auto scan = bench.scan_of(bench.world.providers(), [&] { return sends(bench.world) > 0; });
+    CHECK_THROWS_AS(scan->next(), rpc::Interrupted);
+  }
+  bench.plan.send = false;
+  CHECK(bench.only().nonce == 0);
+}

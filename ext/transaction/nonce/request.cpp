@@ -60,7 +60,7 @@ Given judge(const BookEntry& entry, const Evidence& evidence, bool sends, const 
   if (evidence.witnessed) return Given::used;
   if (entry.stage == BookStage::free || evidence.another_chain) return Given::open;
   if (entry.stage == BookStage::prepared) return judge_prepared(entry, sends, lease, self, monotonic_now);
-  const auto doubt = sends ? Given::unsure : Given::used;
+  const auto doubt = sends || entry.stage == BookStage::sent ? Given::unsure : Given::used;
   const bool shorter = evidence.head && *evidence.head < std::max(entry.head, entry.block);
   if (shorter) return evidence.waited ? Given::open : doubt;
   if (entry.stage == BookStage::mined) return Given::used;

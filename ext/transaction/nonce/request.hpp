@@ -59,7 +59,8 @@ struct Evidence {
 enum class Given { used, open, unsure };
 
 /// The book is believed although nobody shows the transaction: reads lag behind sends. What was mined or taken is used,
-/// what was sent until its provider and another deny it for three blocks. All of that only while the chain is the same:
+/// what was sent until its provider and another deny it for three blocks, and meanwhile it is unsure, also for what is
+/// only prepared: behind bytes that got lost it would be sent in vain. All of that only while the chain is the same:
 /// one with another block at that height, or that stays shorter than it was for as long as three blocks take, is a
 /// development node that began anew. What was prepared is used while its writer lives and does something; left lying
 /// for a minute it is open, and to one that is sent at once as soon as this very book has prepared it.
