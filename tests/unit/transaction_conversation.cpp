@@ -106,7 +106,7 @@ TEST_CASE("a doubtful count is taken again, and of five in a row the lowest is b
   }
 }
 
-TEST_CASE("the book bears out numbers under which bytes have left, and none behind a gap") {
+TEST_CASE("the book bears out numbers under which bytes were taken, and none behind a gap") {
   const auto up_to = [](std::vector<std::pair<std::uint64_t, BookStage>> all) {
     std::vector<BookEntry> entries;
     for (const auto& [nonce, stage] : all) {
@@ -114,11 +114,12 @@ TEST_CASE("the book bears out numbers under which bytes have left, and none behi
       entries.back().nonce = nonce;
       entries.back().stage = stage;
     }
-    return sent_up_to(entries);
+    return taken_up_to(entries);
   };
   using enum BookStage;
   CHECK(up_to({}) == 0);
-  CHECK(up_to({{3, mined}, {4, taken}, {5, sent}}) == 6);
+  CHECK(up_to({{3, mined}, {4, taken}, {5, mined}}) == 6);
+  CHECK(up_to({{3, mined}, {4, taken}, {5, sent}}) == 5);
   CHECK(up_to({{3, mined}, {4, prepared}, {5, prepared}}) == 4);
   CHECK(up_to({{3, mined}, {4, free}, {5, taken}}) == 4);
   CHECK(up_to({{0, mined}, {1000, taken}}) == 1);

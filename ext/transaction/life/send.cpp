@@ -89,7 +89,7 @@ void SendLife::claim(const std::vector<AccountCount>& counts) try {
     if (is_late()) return postpone({rpc::ErrorClass::nonce, "", "another is using the numbers of the account", {}});
     return conversation_.after(lease_beat, [this, counts] { claim(counts); });
   }
-  const std::uint64_t left = sent_up_to(lease->from(fleet_->genesis(), 0));
+  const std::uint64_t left = taken_up_to(lease->from(fleet_->genesis(), 0));
   const auto agreed = count_.hear(agree(counts, left, fleet_->all_asked().size() > 1));
   if (!agreed) return conversation_.after(surroundings_.plan.beat(), [this] { count_earlier(); });
   record_.overlap = static_cast<std::int64_t>(nonce() - std::min(nonce(), agreed->latest));

@@ -47,13 +47,12 @@ std::optional<AgreedCount> CarefulCount::hear(const AgreedCount& agreed) {
   return ++looks_ < looks_that_count ? std::nullopt : lowest_;
 }
 
-std::uint64_t sent_up_to(const std::vector<BookEntry>& entries) {
+std::uint64_t taken_up_to(const std::vector<BookEntry>& entries) {
   std::uint64_t number = entries.empty() ? 0 : entries.front().nonce;
   for (const BookEntry& entry : entries) {
     if (entry.nonce < number) continue;  // of a chain whose first block is unknown there may be several
-    const bool has_left =
-        entry.stage == BookStage::sent || entry.stage == BookStage::taken || entry.stage == BookStage::mined;
-    if (entry.nonce > number || !has_left) break;
+    const bool is_taken = entry.stage == BookStage::taken || entry.stage == BookStage::mined;
+    if (entry.nonce > number || !is_taken) break;
     ++number;
   }
   return number;

@@ -146,7 +146,7 @@ void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<
   state_.head = heads.of_all();
   state_.head_of_others = heads.of_others();
   entries_ = lease_->from(fleet_.genesis(), 0);
-  const auto agreed = count_.hear(agree(counts, sent_up_to(entries_), fleet_.all_asked().size() > 1));
+  const auto agreed = count_.hear(agree(counts, taken_up_to(entries_), fleet_.all_asked().size() > 1));
   if (!agreed) return later(wish_.beat, "providers disagree on its transactions");
   state_.latest = agreed->latest;
   state_.pending = agreed->pending;
