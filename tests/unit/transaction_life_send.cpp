@@ -219,3 +219,24 @@ TEST_CASE("prepared bytes whose number was given to another transaction are not 
   CHECK(late.at(0).error_class == rpc::ErrorClass::nonce);
   CHECK(sends(bench.world) == 1);
 }
+
+TEST_CASE("a prepared transaction waits for what an interrupted run sent before it, and does not follow lost bytes") {
+  Bench bench({"a", "b"});
+  World::Node& node = bench.drawn("a");
+  bench.plan.n = 2;
+  bench.plan.send = false;
+  const auto prepared = bench.scan();
+  const auto reset = failure(rpc::ErrorClass::connect, "reset");
+  const bool is_lost = GENERATE(false, true);
+  node.faults[send_raw] = {is_lost ? instead(reset) : after(reset)};
+  const auto first = Bench::references({prepared.at(0)});
+  auto sending = transaction::send(bench.desk([&] { return node.asked[send_raw] > 0; }), first, bench.world.providers(),
+                                   bench.follow);
+  CHECK_THROWS_AS(sending->next(), rpc::Interrupted);
+  sending.reset();
+  for (auto& [id, any] : bench.world.nodes) any.habits["eth_getTransactionCount"] = instead(result("\"0x0\""));
+  const auto second = bench.send({prepared.at(1)});
+  CHECK(second.at(0).state == (is_lost ? State::rejected : State::pending));
+  CHECK(sends(bench.world) == (is_lost ? 1 : 2));
+  CHECK(bench.world.seconds() < 10);
+}

@@ -10,6 +10,11 @@ namespace {
 /// How often earlier numbers are looked for, a beat apart, before they are called missing: providers may lag.
 constexpr int looks_for_earlier = 3;
 
+/// What was sent under an earlier number is lost when it was denied so often, and has been looked for as long as that
+/// many blocks take.
+constexpr int denials_that_count = 3;
+constexpr int blocks_that_count = 3;
+
 constexpr rpc::Milliseconds lease_beat{20};
 
 bool has_left(const std::optional<BookEntry>& entry, const std::string& tx_hash) {
@@ -98,7 +103,7 @@ void SendLife::claim(const std::vector<AccountCount>& counts) try {
   const auto gap = first_gap(*lease, agreed->pending);
   if (!is_another && !gap) return send(std::move(lease));
   lease.reset();
-  if (!is_another) return wait_for(*gap);
+  if (!is_another) return gap->sent ? look_up(*gap->sent) : wait_for(*gap);
   fail({rpc::ErrorClass::nonce,
         "",
         "number " + std::to_string(nonce()) + " of the account was given to another transaction meanwhile",
@@ -112,12 +117,28 @@ void SendLife::claim(const std::vector<AccountCount>& counts) try {
 std::optional<SendLife::Gap> SendLife::first_gap(const NonceLease& lease, std::uint64_t pending) const {
   for (std::uint64_t number = pending; number < nonce(); ++number) {
     const auto entry = lease.find(fleet_->genesis(), number);
-    if (!entry || entry->stage == BookStage::free) return Gap{number, false};
+    if (!entry || entry->stage == BookStage::free) return Gap{number, false, {}};
+    const bool is_doubtful = entry->stage == BookStage::sent && !shown_.contains(number);
+    if (is_doubtful) return Gap{number, true, entry};
     if (entry->stage != BookStage::prepared) continue;
     const double now = monotonic_seconds(conversation_.now());
-    return Gap{number, may_yet_leave(*entry, lease, surroundings_.book.writer(), now)};
+    return Gap{number, may_yet_leave(*entry, lease, surroundings_.book.writer(), now), {}};
   }
   return std::nullopt;
+}
+
+/// What an interrupted run sent may have been lost with its answer: then this one would wait behind it for ever.
+void SendLife::look_up(const BookEntry& sent) {
+  search_by_hash(conversation_, *fleet_, sent.tx_hash, fleet_->find(sent.provider), surroundings_.plan.call_timeout,
+                 Urgency::usual, [this, number = sent.nonce](const SearchResult& result) {
+                   if (result.tx_hash) {
+                     shown_.insert(number);
+                     return count_earlier();
+                   }
+                   if (result.denied()) ++denials_[number];
+                   const bool is_old = conversation_.now() - started_ >= blocks_that_count * fleet_->block_time();
+                   wait_for({number, denials_[number] < denials_that_count || !is_old, {}});
+                 });
 }
 
 void SendLife::wait_for(const Gap& gap) {

@@ -1,7 +1,9 @@
 // The second door: prepared bytes on their way, whatever happened to the process that prepared them.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "transaction/life/life.hpp"
@@ -24,7 +26,8 @@ class SendLife final : public Life {
  private:
   struct Gap {
     std::uint64_t number;
-    bool may_yet_be_filled;  ///< a living process has prepared it
+    bool may_yet_be_filled;         ///< a living process has prepared it, or what was sent may be on its way
+    std::optional<BookEntry> sent;  ///< under that number, and nobody counts it
   };
 
   void hear_search(const SearchResult& result);
@@ -33,6 +36,7 @@ class SendLife final : public Life {
   void claim(const std::vector<AccountCount>& counts);
   std::optional<Gap> first_gap(const NonceLease& lease, std::uint64_t pending) const;
   void wait_for(const Gap& gap);
+  void look_up(const BookEntry& sent);
   void send(std::optional<NonceLease> lease);
   void delivered(const DeliveryOutcome& outcome) override;
   void postpone(const rpc::Failure& failure);
@@ -48,8 +52,10 @@ class SendLife final : public Life {
   std::optional<std::uint64_t> head_;
   CarefulCount count_;
   int looks_ = 0;
-  bool is_denied_ = false;    ///< somebody answered that it does not know it
-  bool left_before_ = false;  ///< an earlier run has sent it, as the book said when this one did
+  std::set<std::uint64_t> shown_;         ///< earlier numbers whose bytes somebody shows
+  std::map<std::uint64_t, int> denials_;  ///< of bytes that were sent under earlier numbers
+  bool is_denied_ = false;                ///< somebody answered that it does not know it
+  bool left_before_ = false;              ///< an earlier run has sent it, as the book said when this one did
 };
 
 }  // namespace rpcroute::transaction
