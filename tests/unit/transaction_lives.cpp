@@ -55,6 +55,7 @@ class Mischief {
 
   bool calm = false;
   std::optional<double> reorganises_at;  ///< seconds of the world
+  std::set<std::string> never_had;       ///< hashes that a node called already known and had not taken
 
   rpc::Answer operator()(World::Node& node, const rpc::Call& call, const std::function<rpc::Answer()>& honest) {
     if (calm) return honest();
@@ -66,7 +67,7 @@ class Mischief {
     const bool is_send = call.method == send_raw;
     if (chance_.one_in(10)) return reset(honest);
     if (chance_.one_in(10)) return rate_limited(call.method);
-    if (is_send) return send(honest);
+    if (is_send) return send(call, honest);
     if (chance_.one_in(10)) return late(node, honest);
     if (chance_.one_in(10)) return lie(call, honest);
     return call.method == "eth_blockNumber" && chance_.one_in(10) ? shifted(honest(), -1) : honest();
@@ -95,11 +96,16 @@ class Mischief {
     return answer;
   }
 
-  rpc::Answer send(const std::function<rpc::Answer()>& honest) {
+  rpc::Answer send(const rpc::Call& call, const std::function<rpc::Answer()>& honest) {
     if (!chance_.one_in(5)) return honest();
     static const std::vector<std::string> words{"SomeReasonOfOurOwn", "already known", "nonce too low: next nonce 99"};
     const std::string& text = words[chance_.below(words.size())];
-    if (chance_.one_in(2)) honest();
+    if (chance_.one_in(2)) {
+      honest();
+    } else if (text == "already known") {
+      const auto bytes = chain::from_hex(call.params.substr(2, call.params.size() - 4));  // ["0x…"]
+      never_had.insert(chain::to_hex(chain::keccak256(*bytes)));
+    }
     return error(send_raw, -32000, text);
   }
 
@@ -380,7 +386,6 @@ class ALife {
   /// A record of tx_probe. One that is rejected has no hash: it is what was handed over since the one before.
   void judge_fresh(const Record& record, std::size_t mark) {
     ++tally_.rows;
-    if (record.state != State::rejected && !record.max_cost_gwei) violate("no max_cost_gwei", *record.tx_hash);
     if (record.tx_hash) return judge_lost(record, *record.tx_hash);
     for (std::size_t i = mark; i < world_.handed.size(); ++i) {
       if (world_.handed[i].provider == record.provider_id) judge_lost(record, world_.handed[i].hash);
@@ -389,6 +394,7 @@ class ALife {
 
   /// Nothing that is mined is called lost.
   void judge_lost(const Record& record, const std::string& hash) {
+    if (record.state != State::rejected && !record.max_cost_gwei) violate("no max_cost_gwei", hash);
     if (record.state != State::rejected && record.state != State::timeout) return judge_time(record);
     judge_limit(record);
     const auto height = height_of(hash);
@@ -413,7 +419,8 @@ class ALife {
     const auto height = height_of(*record.tx_hash);
     const bool is_there = height && record.block_number == static_cast<std::int64_t>(*height);
     if (!is_there) {
-      if (!was_unmined(*record.tx_hash)) violate("confirmed elsewhere", *record.tx_hash);
+      const bool is_news = was_unmined(*record.tx_hash, world_.seconds() - news_sec);
+      if (!is_news) violate("confirmed elsewhere", *record.tx_hash);
       return;
     }
     if (record.state == State::reverted) violate("reverted", *record.tx_hash);
@@ -424,7 +431,7 @@ class ALife {
     if (!record.duration_sec || record.duration_source != "receipt") return;
     ++tally_.timed;
     const auto left = std::find_if(world_.handed.begin(), world_.handed.end(),
-                                   [&](const Handed& one) { return one.hash == record.tx_hash && one.arrived; });
+                                   [&](const Handed& one) { return one.hash == record.tx_hash && one.taken; });
     if (left == world_.handed.end()) return violate("timed and never sent", *record.tx_hash);
     const double truth = world_.blocks[*height].at - left->at;
     const double off = *record.duration_sec - truth;
@@ -436,7 +443,7 @@ class ALife {
     }
   }
 
-  bool was_unmined(const std::string& hash, double after = 0) const {
+  bool was_unmined(const std::string& hash, double after) const {
     return std::any_of(world_.unmined.begin(), world_.unmined.end(),
                        [&](const auto& one) { return one.first == hash && one.second >= after; });
   }
@@ -449,9 +456,10 @@ class ALife {
     const auto number = world_.mined_count(first_account, world_.head());
     const bool taken = std::any_of(world_.handed.begin(), world_.handed.end(),
                                    [&](const Handed& one) { return one.nonce == number && one.taken; });
-    const bool given = std::any_of(world_.handed.begin(), world_.handed.end(),
-                                   [&](const Handed& one) { return one.nonce == number && one.arrived; });
-    if (given && !taken) {
+    const bool lied = std::any_of(world_.handed.begin(), world_.handed.end(), [&](const Handed& one) {
+      return one.nonce == number && mischief_.never_had.contains(one.hash);
+    });
+    if (lied && !taken) {
       ++tally_.false_gaps;
       tell("a false gap at " + std::to_string(number));
     } else {
