@@ -96,6 +96,7 @@ struct AsofJoin {
     return {
         .name = "asof_join",
         .arities = {5, 6, 7},
+        .reach = sqlite::Reach::reads,
         .doc = {"asof_join(source, by, time, key, at [, tolerance [, match]])",
                 "The rowid of the row of table or view source whose column by equals key and whose column time is the "
                 "nearest to at that satisfies time MATCH at: '<' (default), '<=', '>', '>=' or 'nearest' (the earlier "

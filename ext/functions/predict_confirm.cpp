@@ -9,6 +9,7 @@ struct PredictConfirm {
   static sqlite::FunctionSpec spec() {
     return {.name = "predict_confirm",
             .arities = {-1},
+            .reach = sqlite::Reach::models,
             .doc = {"predict_confirm([model,] feature1, …)",
                     "Seconds to confirmation as the model predicts them (for other objectives: the model's output). "
                     "The model is a name in rpc_models or the model itself (XGBoost JSON or UBJSON); without one, the "

@@ -32,6 +32,7 @@ struct PredictConfirmContributions {
   static sqlite::FunctionSpec spec() {
     return {.name = "predict_confirm_contributions",
             .arities = {-1},
+            .reach = sqlite::Reach::models,
             .returns_json = true,
             .doc = {"predict_confirm_contributions([model,] feature1, …)",
                     "JSON object of what each feature contributed to the prediction (TreeSHAP), plus bias; they sum to "

@@ -24,6 +24,7 @@ struct PredictConfirmNamed {
   static sqlite::FunctionSpec spec() {
     return {.name = "predict_confirm_named",
             .arities = {2},
+            .reach = sqlite::Reach::models,
             .doc = {"predict_confirm_named(model, features)",
                     "As predict_confirm(), with the features by name from a JSON object. Names the model does not need "
                     "are ignored, a missing one is an error, a null gives NULL. A NULL model is the active one.",

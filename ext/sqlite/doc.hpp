@@ -9,10 +9,16 @@ struct Doc {
   const char* example;    ///< SQL that runs
 };
 
-/// What loading with sqlite3_rpcroute_offline_init leaves out.
+/// How far a function or table reaches. SQLite learns it as a flag: what a stranger's view or trigger may call.
 enum class Reach {
-  pure,    ///< touches nothing but its arguments and, read-only, ordinary tables: INNOCUOUS
-  outside  ///< touches network, files, environment or keys: DIRECTONLY, absent offline
+  pure,    ///< nothing but its arguments: INNOCUOUS
+  models,  ///< rpc_models of the main database, by nested SQL: no flag, so trusted_schema decides
+  reads,   ///< tables that its arguments name, by nested SQL: DIRECTONLY, or it would name what its caller may not
+  outside  ///< network, files, environment or keys: DIRECTONLY, and left out by sqlite3_rpcroute_offline_init
 };
+
+constexpr bool is_direct_only(Reach reach) {
+  return reach == Reach::reads || reach == Reach::outside;
+}
 
 }  // namespace rpcroute::sqlite

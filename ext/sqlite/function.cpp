@@ -10,7 +10,9 @@ int Call::next_slot() {
 }
 
 void Function::create(const std::shared_ptr<Connection>& connection, int arity) const {
-  int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;
+  int flags = SQLITE_UTF8;
+  if (spec.reach == Reach::pure) flags |= SQLITE_INNOCUOUS;
+  if (is_direct_only(spec.reach)) flags |= SQLITE_DIRECTONLY;
   if (spec.deterministic) flags |= SQLITE_DETERMINISTIC;
   if (spec.returns_json) flags |= SQLITE_RESULT_SUBTYPE;
   auto data = std::make_unique<FunctionData>(FunctionData{connection, spec.name});

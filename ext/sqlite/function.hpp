@@ -50,13 +50,14 @@ class Call {
 struct FunctionSpec {
   const char* name;
   std::vector<int> arities;    ///< numbers of arguments accepted; {-1} = the function checks
+  Reach reach = Reach::pure;
   bool deterministic = false;  ///< pure functions of their arguments
   bool returns_json = false;
   Doc doc;
 };
 
-/// A scalar function: `static FunctionSpec spec()` and `static void call(Call&, Arguments)`. Scalars do no I/O, so they
-/// are INNOCUOUS.
+/// A scalar function: `static FunctionSpec spec()` and `static void call(Call&, Arguments)`. Scalars do no I/O: SQLite
+/// 3.40 runs even DIRECTONLY ones from a CHECK constraint.
 template <class F>
 concept ScalarFunction = requires(Call& call, Arguments arguments) {
   { F::spec() } -> std::same_as<FunctionSpec>;

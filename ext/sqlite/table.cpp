@@ -61,7 +61,8 @@ int connect(sqlite3* db, void* aux, int argc, const char* const* argv, sqlite3_v
       throw SqlError(code, sqlite3_errmsg(db));
     }
     // Set in xConnect, where it covers the eponymous table and every instance.
-    sqlite3_vtab_config(db, module.table.reach() == Reach::outside ? SQLITE_VTAB_DIRECTONLY : SQLITE_VTAB_INNOCUOUS);
+    if (module.table.reach() == Reach::pure) sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    if (is_direct_only(module.table.reach())) sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     *out = new VirtualTable(module);
   });
   if (!outcome.message.empty()) *error = sqlite3_mprintf("%s", outcome.message.c_str());

@@ -176,7 +176,7 @@ class AlignmentScan : public sqlite::Scan {
 class AsofJoin : public sqlite::Table {
  public:
   const char* name() const override { return "asof_join"; }
-  sqlite::Reach reach() const override { return sqlite::Reach::pure; }
+  sqlite::Reach reach() const override { return sqlite::Reach::reads; }
   sqlite::Doc doc() const override {
     return {"asof_join(left_source, right_source, by, time [, tolerance [, match [, columns]]])",
             "One row for each row of left_source with the row of right_source that the function asof_join() would "

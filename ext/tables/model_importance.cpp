@@ -29,7 +29,7 @@ void show(const Importance& row, int column, sqlite::Result result) {
 class ModelImportance : public sqlite::Table {
  public:
   const char* name() const override { return "model_importance"; }
-  sqlite::Reach reach() const override { return sqlite::Reach::pure; }
+  sqlite::Reach reach() const override { return sqlite::Reach::reads; }
   sqlite::Doc doc() const override {
     return {"model_importance(model)",
             "One row for each feature of a model, in its order. importance is the feature's share of the gain of all "

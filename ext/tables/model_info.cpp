@@ -47,7 +47,7 @@ void show(const ModelInfo& row, int column, sqlite::Result result) {
 class ModelInfoTable : public sqlite::Table {
  public:
   const char* name() const override { return "model_info"; }
-  sqlite::Reach reach() const override { return sqlite::Reach::pure; }
+  sqlite::Reach reach() const override { return sqlite::Reach::reads; }
   sqlite::Doc doc() const override {
     return {"model_info(model)", "One row: what the model is, and what it was compiled into.",
             "SELECT objective, rounds, evaluator, parts, evaluator_bytes FROM model_info((SELECT model FROM rpc_models "
