@@ -132,4 +132,11 @@ const Method* find_read_method(rpc::ChainKind kind, std::string_view name) {
   return kind == rpc::ChainKind::evm ? find_in(evm_methods, name) : find_in(solana_methods, name);
 }
 
+std::vector<std::string_view> read_method_names() {
+  std::vector<std::string_view> names;
+  for (const Method& method : evm_methods) names.push_back(method.name);
+  for (const Method& method : solana_methods) names.push_back(method.name);
+  return names;
+}
+
 }  // namespace rpcroute::chain

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "rpc/provider.hpp"
 
@@ -30,5 +31,8 @@ struct Method {
 
 /// The method on the list of reads, or nullptr.
 const Method* find_read_method(rpc::ChainKind kind, std::string_view name);
+
+/// The names on the lists of all kinds.
+std::vector<std::string_view> read_method_names();
 
 }  // namespace rpcroute::chain

@@ -1,45 +1,65 @@
 #include "sqlite/execution.hpp"
 
-#include <limits>
+#include <algorithm>
+#include <vector>
 
 namespace rpcroute::sqlite {
+namespace {
 
-int Executions::generation_being_prepared() {
-  auto [entry, added] = being_prepared_.try_emplace(sqlite3_next_stmt(db_, nullptr), 0);
-  if (added) {
-    last_generation_ = last_generation_ == std::numeric_limits<int>::max() ? 1 : last_generation_ + 1;
-    entry->second = last_generation_;
-  }
-  return entry->second;
+int runs(sqlite3_stmt* statement) {
+  return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_RUN, 0);
 }
 
-void Executions::cursor_opened() {
-  being_prepared_.clear();  // an address may be reused once anything has run
-  ++unfiltered_cursors_;
+}  // namespace
+
+/// The execution inside sqlite3_step(). Where there are several and none is `prepared`: nullopt without `prepared`,
+/// else the newest that was prepared anew.
+std::optional<ExecutionId> Executions::running(sqlite3_stmt* prepared) const {
+  std::vector<sqlite3_stmt*> stepping;  // newest first
+  for (sqlite3_stmt* each = sqlite3_next_stmt(db_, nullptr); each != nullptr; each = sqlite3_next_stmt(db_, each)) {
+    if (sqlite3_stmt_busy(each) != 0 && sqlite3_data_count(each) == 0) stepping.push_back(each);
+  }
+  if (stepping.empty()) return std::nullopt;
+  sqlite3_stmt* found = stepping.front();
+  if (stepping.size() > 1) {
+    if (prepared == nullptr) return std::nullopt;
+    if (std::find(stepping.begin(), stepping.end(), prepared) != stepping.end()) {
+      found = prepared;
+    } else {
+      const auto anew = std::find_if(stepping.begin(), stepping.end(), [](sqlite3_stmt* statement) {
+        return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 0) > 0;
+      });
+      if (anew != stepping.end()) found = *anew;
+    }
+  }
+  return ExecutionId{found, runs(found)};
 }
 
-Execution& Executions::cursor_filtered(bool first_scan, int generation) {
-  being_prepared_.clear();
-  if (first_scan) {
-    --unfiltered_cursors_;
-    ++open_cursors_[generation];
-  }
-  return executions_[generation];
+std::optional<ExecutionId> Executions::cursor_opened() {
+  const auto execution = running(nullptr);
+  ++(execution ? executions_[*execution].cursors : unbound_cursors_);
+  return execution;
 }
 
-void Executions::cursor_closed(bool was_filtered, int generation) {
-  being_prepared_.clear();
-  if (!was_filtered) {
-    --unfiltered_cursors_;
-  } else if (--open_cursors_[generation] == 0) {
-    open_cursors_.erase(generation);
+Execution& Executions::cursor_filtered(std::optional<ExecutionId>& cursor, sqlite3_stmt*& prepared,
+                                       const void* table) {
+  if (!cursor) {
+    cursor = running(prepared).value_or(ExecutionId{prepared, 0});
+    ++executions_[*cursor].cursors;
+    --unbound_cursors_;
   }
+  prepared = cursor->first;
+  return executions_[*cursor].memory[table];
+}
+
+void Executions::cursor_closed(const std::optional<ExecutionId>& cursor) {
+  --(cursor ? executions_[*cursor].cursors : unbound_cursors_);
   drop_finished();
 }
 
 void Executions::drop_finished() {
-  if (unfiltered_cursors_ > 0) return;
-  std::erase_if(executions_, [this](const auto& entry) { return !open_cursors_.contains(entry.first); });
+  if (unbound_cursors_ > 0) return;
+  std::erase_if(executions_, [](const auto& entry) { return entry.second.cursors == 0; });
 }
 
 }  // namespace rpcroute::sqlite

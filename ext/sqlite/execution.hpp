@@ -1,16 +1,19 @@
 // One execution of one statement: what its virtual tables may remember, so that no plan asks or sends anything twice.
 //
 // SQLite may scan a table many times within one execution (joins, OR, sub-selects, two references), and tells a virtual
-// table neither which statement it serves nor when that statement starts over. Two observations help:
-//  - while xBestIndex runs, the statement being prepared is the newest of the connection, so its address names it;
-//    each address gets a generation number, handed on to xFilter as idxNum;
-//  - a statement keeps a cursor of ours open until it is reset, so "some cursor of this generation is open" means "the
-//    same execution". A cursor opened but not yet filtered may belong to any generation and keeps all of them.
+// table neither which statement it serves nor when that statement starts over. But
+//  - the statement that is inside sqlite3_step() is the one that is busy and shows no row: one that waits for its next
+//    step has a row to show. There are several only while a function that the host registered runs SQL of its own;
+//    then the plan tells them apart, for while xBestIndex runs, the newest statement is the one being prepared. (When
+//    SQLite prepares a statement anew, that is a temporary one, whose program the old statement then takes over.)
+//  - SQLite counts the runs of a statement;
+//  - a statement holds its cursors open until it is reset, and a trigger its own until that firing ends.
 #pragma once
 
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <typeindex>
 #include <utility>
@@ -19,7 +22,7 @@
 
 namespace rpcroute::sqlite {
 
-/// The memory of one execution. Handed to a table's open(); dropped when the execution ends.
+/// The memory that one execution has for one table. Handed to its open(); dropped when the execution's last cursor closes.
 class Execution {
  public:
   /// The memo of type `Memo` under `key`, made by default construction on first use.
@@ -34,28 +37,37 @@ class Execution {
   std::map<std::pair<std::type_index, std::string>, std::shared_ptr<void>> memos_;
 };
 
+/// Which execution: the statement, and how many times it has run.
+using ExecutionId = std::pair<sqlite3_stmt*, int>;
+
 /// The executions in progress on one connection.
 class Executions {
  public:
   explicit Executions(sqlite3* db) : db_(db) {}
 
-  /// During xBestIndex: the generation of the statement being prepared.
-  int generation_being_prepared();
+  /// During xBestIndex: the statement being prepared.
+  sqlite3_stmt* being_prepared() const { return sqlite3_next_stmt(db_, nullptr); }
 
-  void cursor_opened();
-  /// The cursor's first or a later scan; returns the memory its execution shares.
-  Execution& cursor_filtered(bool first_scan, int generation);
-  void cursor_closed(bool was_filtered, int generation);
+  /// The execution that a cursor belongs to: nullopt while it is opened inside several statements at once, until its
+  /// first scan.
+  std::optional<ExecutionId> cursor_opened();
+  /// The cursor is scanned by a plan made for `prepared`, which becomes the statement that runs it. Binds the cursor,
+  /// and returns the memory that its execution has for `table`.
+  Execution& cursor_filtered(std::optional<ExecutionId>& cursor, sqlite3_stmt*& prepared, const void* table);
+  void cursor_closed(const std::optional<ExecutionId>& cursor);
 
  private:
+  std::optional<ExecutionId> running(sqlite3_stmt* prepared) const;
   void drop_finished();
 
+  struct InProgress {
+    std::map<const void*, Execution> memory;  ///< by table
+    std::size_t cursors = 0;
+  };
+
   sqlite3* db_;
-  int last_generation_ = 0;
-  std::map<sqlite3_stmt*, int> being_prepared_;
-  std::map<int, std::size_t> open_cursors_;  // by generation
-  std::size_t unfiltered_cursors_ = 0;
-  std::map<int, Execution> executions_;
+  std::map<ExecutionId, InProgress> executions_;
+  std::size_t unbound_cursors_ = 0;  ///< may belong to any execution, and keep all
 };
 
 }  // namespace rpcroute::sqlite

@@ -43,8 +43,8 @@ void register_all(sqlite3* db, const Registry& registry, bool offline) {
     }
   }
   for (const Table* table : registry.tables) {
-    if (offline && table->reach() == Reach::outside) continue;
-    if (!present.modules.contains(table->name())) table->create(connection);
+    if (offline && table->reach == Reach::outside) continue;
+    if (!present.modules.contains(table->name)) table->create(connection);
   }
 }
 

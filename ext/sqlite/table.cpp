@@ -1,11 +1,17 @@
 // The module that serves every Table.
 //
-// Plan, shared by xBestIndex and xFilter: idxNum is the generation of the statement (see execution.hpp); idxStr lists,
-// for each value passed to xFilter in order, 'e' (one value) or 'i' (the whole IN list) and the column number: "e18i1".
+// Plan, shared by xBestIndex and xFilter, in idxStr: sixteen hexadecimal digits name the statement (see execution.hpp);
+// then comes, for each value passed to xFilter in order, a letter and the number of the column: "a18" an argument, "k1b"
+// a key that equals one value, "s1b" one that IS it, "i1b" one that is in a list, each with the letter of its collation,
+// "n1" a key that is NULL, "x1" any other term on a column; at last, where this plan may not run, '!' and the reason.
 #include "sqlite/table.hpp"
 
+#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "sqlite/query.hpp"
 
 namespace rpcroute::sqlite {
 namespace {
@@ -22,11 +28,10 @@ struct VirtualTable : sqlite3_vtab {
 };
 
 struct Cursor : sqlite3_vtab_cursor {
-  Cursor() : sqlite3_vtab_cursor{} {}
-  std::unique_ptr<Scan> scan;
+  explicit Cursor(const Table& table) : sqlite3_vtab_cursor{}, constraints(table.arguments) {}
+  std::unique_ptr<AnyScan> scan;
   Constraints constraints;
-  bool filtered = false;
-  int generation = 0;
+  std::optional<ExecutionId> execution;
 
   VirtualTable& virtual_table() const { return *static_cast<VirtualTable*>(pVtab); }
   const Table& table() const { return virtual_table().module.table; }
@@ -37,32 +42,50 @@ Cursor& as_cursor(sqlite3_vtab_cursor* cursor) {
   return *static_cast<Cursor*>(cursor);
 }
 
-std::string declaration(const Table& table) {
-  std::string ddl = "CREATE TABLE x(";
-  const char* separator = "";
-  for (const Column& column : table.columns()) {
-    ddl += separator + std::string("\"") + column.name + "\" " + column.type;
-    if (column.role == Column::Role::argument) ddl += " HIDDEN";
-    separator = ", ";
+/// A column's number in what is declared to SQLite: the columns, then the arguments.
+const Argument* argument_at(const Table& table, std::size_t number) {
+  return number < table.columns.size() ? nullptr : &table.arguments[number - table.columns.size()];
+}
+
+/// CREATE TABLE, one column a line; with comments it is for people.
+std::string declaration(const Table& table, const char* name, bool with_comments) {
+  struct Line {
+    std::string declared;
+    std::string comment;
+  };
+  std::vector<Line> lines;
+  for (const AnyColumn& column : table.columns) {
+    const std::string type = *column.type == 0 ? "" : std::string(" ") + column.type;
+    lines.push_back({identifier(column.name) + type, column.meaning});
+  }
+  for (const Argument& argument : table.arguments) {
+    lines.push_back({identifier(argument.name) + " HIDDEN",
+                     std::string(argument.meaning) + "; " + argument.accepts.description()});
+  }
+  std::string ddl = std::string("CREATE TABLE ") + name + "(\n";
+  for (const Line& line : lines) {
+    const char* separator = &line == &lines.back() ? "" : ",";
+    ddl += "  " + line.declared + separator + (with_comments ? " -- " + line.comment : "") + "\n";
   }
   return ddl + ")";
 }
 
 int connect(sqlite3* db, void* aux, int argc, const char* const* argv, sqlite3_vtab** out, char** error) noexcept {
   const Module& module = *static_cast<Module*>(aux);
-  const Outcome outcome = guard(module.table.name(), [&] {
-    const bool eponymous = argc == 3 && sqlite3_stricmp(argv[2], module.table.name()) == 0;
+  const Table& table = module.table;
+  const Outcome outcome = guard(table.name, [&] {
+    const bool eponymous = argc == 3 && sqlite3_stricmp(argv[2], table.name) == 0;
     if (!eponymous && sqlite3_stricmp(argv[1], "temp") != 0) {
       throw Error("CREATE VIRTUAL TABLE is for TEMP only: CREATE VIRTUAL TABLE temp." + std::string(argv[2]) +
-                  " USING " + module.table.name());
+                  " USING " + table.name);
     }
-    if (argc > 3) throw Error("USING " + std::string(module.table.name()) + " takes no arguments");
-    if (const int code = sqlite3_declare_vtab(db, declaration(module.table).c_str()); code != SQLITE_OK) {
+    if (argc > 3) throw Error("USING " + std::string(table.name) + " takes no arguments");
+    if (const int code = sqlite3_declare_vtab(db, declaration(table, "x", false).c_str()); code != SQLITE_OK) {
       throw SqlError(code, sqlite3_errmsg(db));
     }
     // Set in xConnect, where it covers the eponymous table and every instance.
-    if (module.table.reach() == Reach::pure) sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-    if (is_direct_only(module.table.reach())) sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    if (table.reach == Reach::pure) sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    if (is_direct_only(table.reach)) sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     *out = new VirtualTable(module);
   });
   if (!outcome.message.empty()) *error = sqlite3_mprintf("%s", outcome.message.c_str());
@@ -74,122 +97,243 @@ int disconnect(sqlite3_vtab* table) noexcept {
   return SQLITE_OK;
 }
 
-bool is_equality(const sqlite3_index_info::sqlite3_index_constraint& constraint) {
-  return constraint.op == SQLITE_INDEX_CONSTRAINT_EQ || constraint.op == SQLITE_INDEX_CONSTRAINT_IS;
-}
+/// Builds a plan from the terms that SQLite offers.
+class Planner {
+ public:
+  Planner(const Table& table, sqlite3_index_info& info) : table_(table), info_(info) {}
 
-/// The constraint on `column` to take: the first usable equality; -1 when there is none, -2 when there are only
-/// unusable ones.
-int usable_equality(const sqlite3_index_info& info, int column) {
-  int found = -1;
-  for (int i = 0; i < info.nConstraint; ++i) {
-    const auto& constraint = info.aConstraint[i];
-    if (constraint.iColumn != column || !is_equality(constraint)) continue;
-    if (constraint.usable) return i;
-    found = -2;
+  void plan(sqlite3_stmt* statement) {
+    char digits[24];
+    std::snprintf(digits, sizeof digits, "%016llx",
+                  static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(statement)));
+    plan_ = digits;
+    for (int i = 0; i < info_.nConstraint; ++i) take(i);
+    require_all_arguments();
+    if (!refusal_.empty()) plan_ += "!" + refusal_;
+    info_.estimatedCost = cost_;
+    info_.estimatedRows = 25;
+    info_.idxStr = sqlite3_mprintf("%s", plan_.c_str());
+    if (info_.idxStr == nullptr) throw std::bad_alloc();
+    info_.needToFreeIdxStr = 1;
   }
-  return found;
-}
+
+ private:
+  /// A scan may wait for the network: the fewer of them the better, so it goes outermost.
+  static constexpr double kScan = 1e9;
+  /// Terms make a scan cheaper and are passed even where they do nothing, so that SQLite scans each branch of an OR for
+  /// itself: only then is it known what a branch chooses. Not so cheap that a join asks for one key after another.
+  static constexpr double kTerm = 0.1;
+  static constexpr double kChoice = 1e-3;
+  /// What must not run if there is any other way.
+  static constexpr double kRefused = 1e18;
+
+  void take(int i) {
+    const auto& constraint = info_.aConstraint[i];
+    if (constraint.op == SQLITE_INDEX_CONSTRAINT_LIMIT || constraint.op == SQLITE_INDEX_CONSTRAINT_OFFSET) return;
+    if (constraint.iColumn < 0) return;  // the rowid
+    const auto number = static_cast<std::size_t>(constraint.iColumn);
+    if (const Argument* argument = argument_at(table_, number)) {
+      take_argument(i, number, *argument);
+    } else {
+      take_term(i, number, table_.columns[number]);
+    }
+  }
+
+  void take_argument(int i, std::size_t number, const Argument& argument) {
+    const auto& constraint = info_.aConstraint[i];
+    const std::string name = argument.name;
+    given_.resize(table_.arguments.size());
+    given_[number - table_.columns.size()] = true;
+    if (!is_equality(constraint.op)) return refuse(name + " is an argument: it takes one value, by = or by position");
+    if (sqlite3_vtab_in(&info_, i, -1) != 0) return refuse(name + " is an argument: it takes one value by =, not IN");
+    if (!constraint.usable) return refuse(name + " is an argument: its value must be known before the table is read");
+    // An argument is used as given, NULL included, and its echo equals it: a check by SQLite could only drop every row
+    // of asof_join(…, NULL, …), since NULL = NULL is not true.
+    info_.aConstraintUsage[i].omit = 1;
+    pass(i, 'a', number);
+  }
+
+  void take_term(int i, std::size_t number, const AnyColumn& column) {
+    const auto& constraint = info_.aConstraint[i];
+    const bool chooses = column.role == Role::choice || column.role == Role::addressee;
+    if (constraint.usable && !chooses) cheapen(kTerm);
+    if (column.role == Role::plain || constraint.op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL) {
+      if (constraint.usable) pass(i, 'x', number);
+      return;
+    }
+    const bool is_null = constraint.op == SQLITE_INDEX_CONSTRAINT_ISNULL;
+    const std::string decides = std::string(column.name) + " decides what is asked: ";
+    if (!is_null && !is_equality(constraint.op)) {
+      if (column.role == Role::addressee) refuse(decides + "it takes = and IN, for other terms would act too late");
+      return;
+    }
+    const auto collation = find_collation(sqlite3_vtab_collation(&info_, i));
+    if (!collation || !constraint.usable) {
+      if (chooses && collation) refuse(decides + "what it equals must be known before this table is read");
+      if (chooses && !collation) refuse(decides + "it compares under the collations of SQLite itself");
+      return;
+    }
+    if (chooses) cheapen(kChoice);
+    const bool whole_list = !is_null && sqlite3_vtab_in(&info_, i, -1) != 0;
+    if (whole_list) sqlite3_vtab_in(&info_, i, 1);
+    const char equality = constraint.op == SQLITE_INDEX_CONSTRAINT_IS ? 's' : 'k';
+    pass(i, is_null ? 'n' : whole_list ? 'i' : equality, number);
+    if (!is_null) plan_ += static_cast<char>(*collation);
+  }
+
+  /// An argument that is used, but not given by =, is NULL in every row, and a term on it would drop what was asked.
+  void require_all_arguments() {
+    constexpr sqlite3_uint64 kEverything = ~sqlite3_uint64{0};
+    if (info_.colUsed == kEverything) return;  // SQLite does not know
+    given_.resize(table_.arguments.size());
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      const std::size_t number = table_.columns.size() + i;
+      if (given_[i] || number >= 63 || (info_.colUsed >> number & 1) == 0) continue;
+      if (refusal_.empty()) {
+        refusal_ = std::string(table_.arguments[i].name) +
+                   " is an argument: it is used here, but not given a value by = or by position";
+      }
+    }
+  }
+
+  static bool is_equality(unsigned char op) {
+    return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
+  }
+
+  void pass(int i, char how, std::size_t number) {
+    info_.aConstraintUsage[i].argvIndex = ++passed_;
+    plan_ += how + std::to_string(number);
+  }
+
+  void cheapen(double factor) {
+    if (cost_ < kRefused && factor < cheapened_) {
+      cost_ = kScan * factor;
+      cheapened_ = factor;
+    }
+  }
+
+  void refuse(std::string why) {
+    if (refusal_.empty()) refusal_ = std::move(why);
+    cost_ = kRefused;
+  }
+
+  const Table& table_;
+  sqlite3_index_info& info_;
+  std::string plan_;
+  std::string refusal_;
+  std::vector<bool> given_;
+  double cost_ = kScan;
+  double cheapened_ = 1;
+  int passed_ = 0;
+};
 
 int best_index(sqlite3_vtab* vtab, sqlite3_index_info* info) noexcept {
-  auto& virtual_table = *static_cast<VirtualTable*>(vtab);
-  const Table& table = virtual_table.module.table;
-  int verdict = SQLITE_OK;
-  const Outcome outcome = guard(table.name(), [&] {
-    // Costs: a scan is dear (it may poll), so it goes outermost; restricting a key by a join is dearer still, since the
-    // keys would be asked one after another; an argument makes a plan that has it win over one that lacks it.
-    double cost = 1e9;
-    std::string plan;
-    int arguments = 0;
-    for (int column = 0; column < static_cast<int>(table.columns().size()); ++column) {
-      const Column::Role role = table.columns()[static_cast<std::size_t>(column)].role;
-      if (role == Column::Role::plain) continue;
-      const int chosen = usable_equality(*info, column);
-      if (chosen == -2 && role == Column::Role::argument) {
-        verdict = SQLITE_CONSTRAINT;
-        return;
-      }
-      if (chosen < 0) continue;
-      const bool whole_list = role == Column::Role::key && sqlite3_vtab_in(info, chosen, -1) != 0;
-      if (whole_list) sqlite3_vtab_in(info, chosen, 1);
-      info->aConstraintUsage[chosen].argvIndex = ++arguments;
-      // An argument is used as given, NULL included, and its echo equals it: a check by SQLite could only drop every
-      // row of asof_join(…, NULL, …), since NULL = NULL is not true.
-      if (role == Column::Role::argument) info->aConstraintUsage[chosen].omit = 1;
-      plan += (whole_list ? 'i' : 'e') + std::to_string(column);
-      cost *= role == Column::Role::key ? 4.0 : 0.05;
-    }
-    info->idxNum = virtual_table.module.connection->executions().generation_being_prepared();
-    info->estimatedCost = cost;
-    info->estimatedRows = 25;
-    info->idxStr = sqlite3_mprintf("%s", plan.c_str());
-    if (info->idxStr == nullptr) throw std::bad_alloc();
-    info->needToFreeIdxStr = 1;
-  });
-  return outcome.code == SQLITE_OK ? verdict : report(vtab, outcome);
+  const Module& module = static_cast<VirtualTable*>(vtab)->module;
+  return report(vtab, guard(module.table.name, [&] {
+                  Planner(module.table, *info).plan(module.connection->executions().being_prepared());
+                }));
 }
 
 int open(sqlite3_vtab* vtab, sqlite3_vtab_cursor** out) noexcept {
-  auto& virtual_table = *static_cast<VirtualTable*>(vtab);
-  return report(vtab, guard(virtual_table.module.table.name(), [&] {
-                  *out = new Cursor();
-                  virtual_table.module.connection->executions().cursor_opened();
+  const Module& module = static_cast<VirtualTable*>(vtab)->module;
+  return report(vtab, guard(module.table.name, [&] {
+                  auto cursor = std::make_unique<Cursor>(module.table);
+                  cursor->execution = module.connection->executions().cursor_opened();
+                  *out = cursor.release();
                 }));
 }
 
 int close(sqlite3_vtab_cursor* base) noexcept {
   std::unique_ptr<Cursor> cursor(&as_cursor(base));
   cursor->scan.reset();
-  cursor->connection().executions().cursor_closed(cursor->filtered, cursor->generation);
+  cursor->connection().executions().cursor_closed(cursor->execution);
   return SQLITE_OK;
 }
 
 std::vector<OwnedValue> whole_list(sqlite3_value* list) {
   std::vector<OwnedValue> values;
   sqlite3_value* value = nullptr;
-  for (int code = sqlite3_vtab_in_first(list, &value); code == SQLITE_OK; code = sqlite3_vtab_in_next(list, &value)) {
-    values.emplace_back(value);
-  }
+  int code = sqlite3_vtab_in_first(list, &value);
+  for (; code == SQLITE_OK; code = sqlite3_vtab_in_next(list, &value)) values.emplace_back(value);
+  if (code != SQLITE_DONE) throw SqlError(code, "cannot read the list of an IN");
   return values;
 }
 
+/// The statement that a plan is for: read from its digits, and written over them once it is known which one runs it.
+class PlannedStatement {
+ public:
+  explicit PlannedStatement(const char* plan) : digits_(plan) {
+    unsigned long long address = 0;
+    std::from_chars(plan, plan + kDigits, address, 16);
+    statement = reinterpret_cast<sqlite3_stmt*>(static_cast<std::uintptr_t>(address));
+  }
+
+  static constexpr std::size_t kDigits = 16;
+  sqlite3_stmt* statement;
+
+  const char* rest() const { return digits_ + kDigits; }
+
+  void remember() const {
+    char digits[kDigits + 1];
+    std::snprintf(digits, sizeof digits, "%016llx",
+                  static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(statement)));
+    std::memcpy(const_cast<char*>(digits_), digits, kDigits);  // SQLite keeps for us what Planner allocated
+  }
+
+ private:
+  const char* digits_;
+};
+
 Constraints read_plan(const Table& table, const char* plan, sqlite3_value** values) {
-  Constraints constraints;
+  Constraints constraints(table.arguments);
   for (int i = 0; *plan != '\0'; ++i) {
     const char how = *plan++;
+    if (how == '!') throw Error(plan);
     char* end = nullptr;
-    const auto column = static_cast<std::size_t>(std::strtol(plan, &end, 10));
+    const auto number = static_cast<std::size_t>(std::strtol(plan, &end, 10));
     plan = end;
+    if (const Argument* argument = argument_at(table, number)) {
+      constraints.give(*argument, OwnedValue(values[i]));
+      continue;
+    }
+    if (how == 'x') continue;
+    const char* key = table.columns[number].name;
+    const auto collation = how == 'n' ? Collation::binary : static_cast<Collation>(*plan++);
+    if (how == 'n' || (how == 's' && Value(values[i]).is_null())) {
+      constraints.restrict(key, KeyTerm::is_null());
+      continue;
+    }
     std::vector<OwnedValue> given;
     if (how == 'i') {
       given = whole_list(values[i]);
     } else {
       given.emplace_back(values[i]);
     }
-    constraints.add(table.columns()[column].name, std::move(given));
+    constraints.restrict(key, KeyTerm::equals_any(std::move(given), collation));
   }
   return constraints;
 }
 
-int filter(sqlite3_vtab_cursor* base, int number, const char* plan, int, sqlite3_value** values) noexcept {
+int filter(sqlite3_vtab_cursor* base, int, const char* plan, int, sqlite3_value** values) noexcept {
   Cursor& cursor = as_cursor(base);
-  return report(base->pVtab, guard(cursor.table().name(), [&] {
+  return report(base->pVtab, guard(cursor.table().name, [&] {
                   cursor.scan.reset();
-                  const bool first = !cursor.filtered;
-                  if (first) cursor.generation = number;
-                  cursor.filtered = true;
-                  Execution& execution = cursor.connection().executions().cursor_filtered(first, cursor.generation);
-                  if (cursor.table().reach() == Reach::outside && cursor.connection().in_nested_statement()) {
+                  PlannedStatement planned(plan);
+                  Execution& execution =
+                      cursor.connection().executions().cursor_filtered(cursor.execution, planned.statement, &cursor.table());
+                  planned.remember();
+                  if (cursor.table().reach == Reach::outside && cursor.connection().in_nested_statement()) {
                     throw Error("refuses to run inside a statement that rpcroute itself started");
                   }
-                  cursor.constraints = read_plan(cursor.table(), plan, values);
+                  cursor.constraints = read_plan(cursor.table(), planned.rest(), values);
+                  if (cursor.constraints.contradict()) return;
                   cursor.scan = cursor.table().open(cursor.connection(), execution, cursor.constraints);
                 }));
 }
 
 int next(sqlite3_vtab_cursor* base) noexcept {
   Cursor& cursor = as_cursor(base);
-  return report(base->pVtab, guard(cursor.table().name(), [&] { cursor.scan->next(); }));
+  return report(base->pVtab, guard(cursor.table().name, [&] { cursor.scan->next(); }));
 }
 
 int at_end(sqlite3_vtab_cursor* base) noexcept {
@@ -199,11 +343,12 @@ int at_end(sqlite3_vtab_cursor* base) noexcept {
 
 int column(sqlite3_vtab_cursor* base, sqlite3_context* context, int index) noexcept {
   const Cursor& cursor = as_cursor(base);
-  const Outcome outcome = guard(cursor.table().name(), [&] {
-    const Column& declared = cursor.table().columns()[static_cast<std::size_t>(index)];
-    if (declared.role != Column::Role::argument) return cursor.scan->column(index, Result(context));
+  const Outcome outcome = guard(cursor.table().name, [&] {
+    const auto number = static_cast<std::size_t>(index);
+    const Argument* argument = argument_at(cursor.table(), number);
+    if (argument == nullptr) return cursor.table().columns[number].show(cursor.scan->any_row(), Result(context));
     // Arguments are echoed as given: SQLite checks a second term on the same argument against the echo.
-    if (const OwnedValue* given = cursor.constraints.argument(declared.name)) Result(context).set(given->view());
+    if (const OwnedValue* given = cursor.constraints.argument(argument->name)) Result(context).set(given->view());
   });
   report(context, outcome);
   return outcome.code;
@@ -211,7 +356,7 @@ int column(sqlite3_vtab_cursor* base, sqlite3_context* context, int index) noexc
 
 int rowid(sqlite3_vtab_cursor* base, sqlite3_int64* out) noexcept {
   const Cursor& cursor = as_cursor(base);
-  return report(base->pVtab, guard(cursor.table().name(), [&] { *out = cursor.scan->rowid(); }));
+  return report(base->pVtab, guard(cursor.table().name, [&] { *out = cursor.scan->rowid(); }));
 }
 
 int rename(sqlite3_vtab*, const char*) noexcept {
@@ -245,11 +390,15 @@ void Table::create(const std::shared_ptr<Connection>& connection) const {
   static const sqlite3_module eponymous_only = make_module(false);
   static const sqlite3_module instantiable = make_module(true);
   auto module = std::make_unique<Module>(Module{*this, connection});
-  const int code = sqlite3_create_module_v2(connection->db(), name(), creatable() ? &instantiable : &eponymous_only,
+  const int code = sqlite3_create_module_v2(connection->db(), name, creatable ? &instantiable : &eponymous_only,
                                             module.release(), [](void* aux) { delete static_cast<Module*>(aux); });
   if (code != SQLITE_OK) {
-    throw SqlError(code, std::string("cannot register ") + name() + ": " + sqlite3_errmsg(connection->db()));
+    throw SqlError(code, std::string("cannot register ") + name + ": " + sqlite3_errmsg(connection->db()));
   }
+}
+
+std::string Table::schema() const {
+  return declaration(*this, name, true);
 }
 
 }  // namespace rpcroute::sqlite

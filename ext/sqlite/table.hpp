@@ -1,15 +1,18 @@
-// Eponymous virtual tables: a table is its columns, declared as data, and one function that opens a scan.
+// Eponymous virtual tables: a table is a value – its columns, each with the accessor that shows it, its arguments, and
+// one function that opens a scan.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "sqlite/connection.hpp"
+#include "sqlite/constraints.hpp"
 #include "sqlite/doc.hpp"
 #include "sqlite/error.hpp"
 #include "sqlite/execution.hpp"
@@ -18,73 +21,108 @@
 
 namespace rpcroute::sqlite {
 
-struct Column {
-  enum class Role {
-    plain,    ///< filled by the table
-    key,      ///< filled by the table, and an equality or IN on it restricts the work done
-    argument  ///< hidden: an argument, by position or as a WHERE term
-  };
+/// What a term on a column does before the scan begins. Whatever it does, SQLite checks the row against the term too.
+enum class Role {
+  plain,     ///< nothing
+  key,       ///< =, IS and IN restrict the work
+  choice,    ///< the same, and they choose what there is to see: a plan that cannot know them first is refused
+  addressee  ///< the same, and money goes there: other comparisons, which act after the deed, are refused too
+};
+
+/// A column whose rows are of a type that only the table knows.
+struct AnyColumn {
   const char* name;
-  const char* type;  ///< "TEXT", "INTEGER", "REAL" or "" – arguments have none, so that they compare as given
-  Role role = Role::plain;
-  const char* meaning = "";
+  const char* type;  ///< "TEXT", "INTEGER", "REAL" or "" for any
+  const char* meaning;
+  Role role;
+  std::function<void(const void* row, Result)> show;
 };
 
-/// What the statement demands of one scan.
-class Constraints {
- public:
-  /// An argument given by position or WHERE term; nullptr when absent. A NULL that was given is present.
-  const OwnedValue* argument(std::string_view name) const;
+/// A column of rows of type `Row`.
+template <class Row>
+struct Column : AnyColumn {};
 
-  /// The values a key column is restricted to, NULLs left out; nullopt when it is free.
-  std::optional<std::vector<std::string>> texts(std::string_view name) const;
+/// Declares a column. `accessor` is a member of Row, or a function of it: either gives the value, in a type that
+/// Result::set() takes, or takes the Result as its second argument.
+template <class Row, class Accessor>
+Column<Row> column(const char* name, const char* type, const char* meaning, Accessor accessor,
+                   Role role = Role::plain) {
+  return {{name, type, meaning, role, [accessor](const void* row, Result result) {
+             if constexpr (std::is_invocable_v<Accessor, const Row&, Result>) {
+               accessor(*static_cast<const Row*>(row), result);
+             } else {
+               result.set(std::invoke(accessor, *static_cast<const Row*>(row)));
+             }
+           }}};
+}
 
-  /// The argument as a whole number in [low, high]; `fallback` when absent. Throws Error for NULL, other types, or a
-  /// value outside the range.
-  std::int64_t integer(std::string_view name, std::int64_t low, std::int64_t high, std::int64_t fallback) const;
-  std::optional<std::int64_t> integer(std::string_view name, std::int64_t low, std::int64_t high) const;
-  /// The same for a finite real number.
-  std::optional<double> real(std::string_view name, double low, double high) const;
-  /// The argument as text without embedded NUL; nullopt when absent. Throws Error otherwise.
-  std::optional<std::string> text(std::string_view name) const;
-
-  /// A key that is equal exactly when all the named arguments are: for memos.
-  std::string fingerprint(const std::vector<std::string_view>& names) const;
-
-  void add(const std::string& column, std::vector<OwnedValue> values);
-
- private:
-  std::map<std::string, std::vector<OwnedValue>, std::less<>> values_;
-};
+template <class Row, class Member>
+Column<Row> column(const char* name, const char* type, const char* meaning, Member Row::*member,
+                   Role role = Role::plain) {
+  return column<Row, Member Row::*>(name, type, meaning, member, role);
+}
 
 /// One scan. Positioned on its first row when opened.
-class Scan {
+class AnyScan {
  public:
-  virtual ~Scan() = default;
+  virtual ~AnyScan() = default;
   virtual bool at_end() const = 0;
   virtual void next() = 0;
-  /// `index` counts the declared columns from 0; arguments are answered by the caller.
-  virtual void column(int index, Result result) const = 0;
   /// Identifies the row within the connection.
   virtual std::int64_t rowid() const = 0;
+  virtual const void* any_row() const = 0;
 };
 
-class Table {
+template <class Row>
+class Scan : public AnyScan {
  public:
-  virtual ~Table() = default;
-  virtual const char* name() const = 0;
-  virtual Reach reach() const = 0;
-  virtual Doc doc() const = 0;
-  virtual const std::vector<Column>& columns() const = 0;
+  virtual const Row& row() const = 0;
+  const void* any_row() const final { return &row(); }
+};
+
+template <class Row>
+using OpenScan =
+    std::function<std::unique_ptr<Scan<Row>>(Connection& connection, Execution& execution, const Constraints&)>;
+
+struct Table {
+  const char* name;
+  Reach reach;
+  Doc doc;
   /// May also be instantiated by CREATE VIRTUAL TABLE temp.x USING name.
-  virtual bool creatable() const { return false; }
+  bool creatable;
+  std::vector<AnyColumn> columns;
+  std::vector<Argument> arguments;  ///< hidden columns, after the others
   /// Opens a scan. What cannot be done without an argument is an error here, not at planning, where an OR is tried
   /// branch by branch.
-  virtual std::unique_ptr<Scan> open(Connection& connection, Execution& execution,
-                                     const Constraints& constraints) const = 0;
+  std::function<std::unique_ptr<AnyScan>(Connection&, Execution&, const Constraints&)> open;
 
   /// Registers the table's module; throws SqlError.
   void create(const std::shared_ptr<Connection>& connection) const;
+
+  /// The table as CREATE TABLE declares it, with the meaning of each column.
+  std::string schema() const;
+};
+
+/// What a table is made of, with the type of its rows.
+template <class Row>
+struct TableOf {
+  const char* name;
+  Reach reach;
+  Doc doc;
+  bool creatable = false;
+  std::vector<Column<Row>> columns;
+  std::vector<Argument> arguments = {};
+  OpenScan<Row> open;
+
+  Table table() && {
+    return {name,
+            reach,
+            doc,
+            creatable,
+            {std::make_move_iterator(columns.begin()), std::make_move_iterator(columns.end())},
+            std::move(arguments),
+            std::move(open)};
+  }
 };
 
 /// A scan over rows that are kept by somebody else, each with its connection-wide rowid.
@@ -96,20 +134,18 @@ struct Numbered {
 };
 
 template <class Row>
-class RowsScan : public Scan {
+class RowsScan : public Scan<Row> {
  public:
   using Rows = std::vector<std::shared_ptr<const Numbered<Row>>>;
-  using Show = void (*)(const Row&, int, Result);
-  RowsScan(Rows rows, Show show) : rows_(std::move(rows)), show_(show) {}
+  explicit RowsScan(Rows rows) : rows_(std::move(rows)) {}
 
   bool at_end() const override { return position_ >= rows_.size(); }
   void next() override { ++position_; }
-  void column(int index, Result result) const override { show_(rows_[position_]->row, index, result); }
+  const Row& row() const override { return rows_[position_]->row; }
   std::int64_t rowid() const override { return rows_[position_]->rowid; }
 
  private:
   Rows rows_;
-  Show show_;
   std::size_t position_ = 0;
 };
 

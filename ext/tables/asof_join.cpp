@@ -19,11 +19,12 @@ namespace rpcroute::tables {
 namespace {
 
 using functions::AsofSource;
-using sqlite::Column;
+using sqlite::Accepts;
+using sqlite::column;
 
 constexpr std::size_t kMostColumns = 8;
-constexpr int kFirstColumn = 3;  // c1
-constexpr std::array kArguments{"left_source", "right_source", "by", "time", "tolerance", "match", "columns"};
+constexpr std::array kColumnNames{"c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"};
+static_assert(kColumnNames.size() == kMostColumns);
 
 /// A column name on either side.
 struct NamePair {
@@ -139,19 +140,26 @@ class Alignment {
   std::size_t size() const { return left_rowids_.size(); }
   std::int64_t rowid(std::size_t row) const { return first_rowid_ + static_cast<std::int64_t>(row); }
 
-  void show(std::size_t row, int column, sqlite::Result result) const {
-    if (column == 0) return result.set(left_rowids_[row]);
-    if (matches_[row] == kUnmatched) return result.set_null();
-    if (column == 1) return result.set(right_.index().rowid(matches_[row]));
-    if (column == 2) {
-      const align::Time gap = align::difference(left_times_[row], right_.index().time(matches_[row]));
-      return std::visit([&](auto value) { result.set(value); }, gap);
-    }
-    right_.show(static_cast<std::size_t>(column - kFirstColumn), matches_[row], result);
+  std::int64_t left_rowid(std::size_t row) const { return left_rowids_[row]; }
+
+  std::optional<std::int64_t> right_rowid(std::size_t row) const {
+    return is_matched(row) ? std::optional(right_.index().rowid(matches_[row])) : std::nullopt;
+  }
+
+  std::optional<align::Time> gap(std::size_t row) const {
+    if (!is_matched(row)) return std::nullopt;
+    return align::difference(left_times_[row], right_.index().time(matches_[row]));
+  }
+
+  /// The value of the `column`-th of the columns asked for.
+  void show(std::size_t row, std::size_t column, sqlite::Result result) const {
+    if (is_matched(row)) right_.show(column, matches_[row], result);
   }
 
  private:
   static constexpr std::uint32_t kUnmatched = std::numeric_limits<std::uint32_t>::max();
+
+  bool is_matched(std::size_t row) const { return matches_[row] != kUnmatched; }
 
   RightSide right_;
   std::vector<std::int64_t> left_rowids_;
@@ -160,66 +168,73 @@ class Alignment {
   std::int64_t first_rowid_ = 0;
 };
 
-class AlignmentScan : public sqlite::Scan {
+struct AlignedRow {
+  std::shared_ptr<const Alignment> alignment;
+  std::size_t position = 0;
+};
+
+class AlignmentScan : public sqlite::Scan<AlignedRow> {
  public:
-  explicit AlignmentScan(std::shared_ptr<const Alignment> alignment) : alignment_(std::move(alignment)) {}
-  bool at_end() const override { return row_ >= alignment_->size(); }
-  void next() override { ++row_; }
-  void column(int index, sqlite::Result result) const override { alignment_->show(row_, index, result); }
-  std::int64_t rowid() const override { return alignment_->rowid(row_); }
+  explicit AlignmentScan(std::shared_ptr<const Alignment> alignment) : row_{std::move(alignment)} {}
+  bool at_end() const override { return row_.position >= row_.alignment->size(); }
+  void next() override { ++row_.position; }
+  const AlignedRow& row() const override { return row_; }
+  std::int64_t rowid() const override { return row_.alignment->rowid(row_.position); }
 
  private:
-  std::shared_ptr<const Alignment> alignment_;
-  std::size_t row_ = 0;
+  AlignedRow row_;
 };
 
-class AsofJoin : public sqlite::Table {
- public:
-  const char* name() const override { return "asof_join"; }
-  sqlite::Reach reach() const override { return sqlite::Reach::reads; }
-  sqlite::Doc doc() const override {
-    return {"asof_join(left_source, right_source, by, time [, tolerance [, match [, columns]]])",
-            "One row for each row of left_source with the row of right_source that the function asof_join() would "
-            "find for it. by and time may be 'left_name=right_name'; by = NULL: no key. Reads both sides before its "
-            "first row.",
-            "SELECT left_rowid, gap, c1 FROM asof_join('tx_outcomes', 'rpc_metrics', 'provider_id', 'timestamp', 900, "
-            "'<', '[\"latency_ms\"]')"};
+std::vector<sqlite::Column<AlignedRow>> columns() {
+  using Row = AlignedRow;
+  std::vector<sqlite::Column<Row>> columns{
+      column<Row>("left_rowid", "INTEGER", "the row of left_source",
+                  [](const Row& row) { return row.alignment->left_rowid(row.position); }),
+      column<Row>("right_rowid", "INTEGER", "the row of right_source; NULL when unmatched",
+                  [](const Row& row) { return row.alignment->right_rowid(row.position); }),
+      column<Row>("gap", "", "left time - right time; NULL when unmatched", [](const Row& row, sqlite::Result result) {
+        if (const auto gap = row.alignment->gap(row.position)) std::visit([&](auto value) { result.set(value); }, *gap);
+      })};
+  for (std::size_t i = 0; i < kMostColumns; ++i) {
+    columns.push_back(column<Row>(kColumnNames[i], "", "the value of that one of columns; NULL when unmatched",
+                                  [i](const Row& row, sqlite::Result result) {
+                                    row.alignment->show(row.position, i, result);
+                                  }));
   }
-  const std::vector<Column>& columns() const override {
-    static const std::vector<Column> columns{
-        {"left_rowid", "INTEGER", Column::Role::plain, "the row of left_source"},
-        {"right_rowid", "INTEGER", Column::Role::plain, "the row of right_source; NULL when unmatched"},
-        {"gap", "", Column::Role::plain, "left time - right time; NULL when unmatched"},
-        {"c1", "", Column::Role::plain, "the value of the first of columns; NULL when unmatched"},
-        {"c2", "", Column::Role::plain, "of the second"},
-        {"c3", "", Column::Role::plain, "of the third"},
-        {"c4", "", Column::Role::plain, "of the fourth"},
-        {"c5", "", Column::Role::plain, "of the fifth"},
-        {"c6", "", Column::Role::plain, "of the sixth"},
-        {"c7", "", Column::Role::plain, "of the seventh"},
-        {"c8", "", Column::Role::plain, "of the eighth"},
-        {kArguments[0], "", Column::Role::argument, "table or view, may be schema-qualified or quoted"},
-        {kArguments[1], "", Column::Role::argument, "table or view, may be schema-qualified or quoted"},
-        {kArguments[2], "", Column::Role::argument, "key column, or 'left_name=right_name'; NULL for no key"},
-        {kArguments[3], "", Column::Role::argument, "time column, or 'left_name=right_name'"},
-        {kArguments[4], "", Column::Role::argument, "largest gap, inclusive; NULL or absent for no limit"},
-        {kArguments[5], "", Column::Role::argument, "'<' (default), '<=', '>', '>=' or 'nearest'"},
-        {kArguments[6], "", Column::Role::argument, "JSON array of up to 8 columns of right_source, for c1, c2, …"}};
-    return columns;
-  }
-  std::unique_ptr<sqlite::Scan> open(sqlite::Connection& connection, sqlite::Execution& execution,
-                                     const sqlite::Constraints& constraints) const override {
-    using Memo = std::shared_ptr<const Alignment>;
-    const auto memo = execution.memo<Memo>(constraints.fingerprint({kArguments.begin(), kArguments.end()}));
-    if (*memo == nullptr) *memo = std::make_shared<const Alignment>(connection, Request(constraints));
-    return std::make_unique<AlignmentScan>(*memo);
-  }
-};
+  return columns;
+}
+
+std::unique_ptr<sqlite::Scan<AlignedRow>> open(sqlite::Connection& connection, sqlite::Execution& execution,
+                                               const sqlite::Constraints& constraints) {
+  using Memo = std::shared_ptr<const Alignment>;
+  const auto memo = execution.memo<Memo>(constraints.arguments_fingerprint());
+  if (*memo == nullptr) *memo = std::make_shared<const Alignment>(connection, Request(constraints));
+  return std::make_unique<AlignmentScan>(*memo);
+}
 
 }  // namespace
 
 const sqlite::Table& asof_join() {
-  static const AsofJoin table;
+  static const sqlite::Table table =
+      sqlite::TableOf<AlignedRow>{
+          .name = "asof_join",
+          .reach = sqlite::Reach::reads,
+          .doc = {"asof_join(left_source, right_source, by, time [, tolerance [, match [, columns]]])",
+                  "One row for each row of left_source with the row of right_source that the function asof_join() would "
+                  "find for it. by and time may be 'left_name=right_name'; by = NULL: no key. Reads both sides before "
+                  "its first row.",
+                  "SELECT left_rowid, gap, c1 FROM asof_join('tx_outcomes', 'rpc_metrics', 'provider_id', 'timestamp', "
+                  "900, '<', '[\"latency_ms\"]')"},
+          .columns = columns(),
+          .arguments = {{"left_source", Accepts::text(), "table or view, may be schema-qualified or quoted"},
+                        {"right_source", Accepts::text(), "table or view, may be schema-qualified or quoted"},
+                        {"by", Accepts::text().or_null(), "key column, or 'left_name=right_name'; NULL for no key"},
+                        {"time", Accepts::text(), "time column, or 'left_name=right_name'"},
+                        {"tolerance", Accepts::anything(), "largest gap, inclusive; NULL or absent for no limit"},
+                        {"match", Accepts::anything(), "'<' (default), '<=', '>', '>=' or 'nearest'"},
+                        {"columns", Accepts::text(), "JSON array of up to 8 columns of right_source, for c1, c2, …"}},
+          .open = open}
+          .table();
   return table;
 }
 

@@ -12,45 +12,35 @@ namespace rpcroute::tables {
 using Follow = std::unique_ptr<transaction::Records> (*)(transaction::Desk, const std::vector<transaction::Reference>&,
                                                          const std::vector<rpc::Provider>&, transaction::FollowPlan);
 
-class FollowTable : public sqlite::Table {
- public:
-  FollowTable(const char* table_name, Follow follow, sqlite::Doc description)
-      : name_(table_name), follow_(follow), doc_(description) {}
-
-  const char* name() const override { return name_; }
-  sqlite::Reach reach() const override { return sqlite::Reach::outside; }
-  bool creatable() const override { return true; }
-  sqlite::Doc doc() const override { return doc_; }
-
-  const std::vector<sqlite::Column>& columns() const override {
-    using Role = sqlite::Column::Role;
-    static const std::vector<sqlite::Column> columns = transaction_columns(
-        {{"transactions", "", Role::argument, "JSON array of {\"provider_id\",\"tx_hash\",\"raw\",\"timestamp\"}"},
-         {"providers", "", Role::argument, "as in rpc_probe"},
-         {"timeout_sec", "", Role::argument, "from the broadcast to giving up (300)"},
-         {"poll_ms", "", Role::argument, "between two looks (500)"}});
-    return columns;
-  }
-
-  std::unique_ptr<sqlite::Scan> open(sqlite::Connection& connection, sqlite::Execution& execution,
-                                     const sqlite::Constraints& constraints) const override {
-    const auto rows = execution.memo<TransactionRows>(
-        name_ + constraints.fingerprint({"transactions", "providers", "timeout_sec", "poll_ms"}));
+/// Declares such a table; what its rows say of a provider has `role`.
+inline sqlite::Table follow_table(const char* name, Follow follow, sqlite::Role role, sqlite::Doc doc) {
+  const auto open = [follow](sqlite::Connection& connection, sqlite::Execution& execution,
+                             const sqlite::Constraints& constraints) {
+    const auto rows =
+        execution.memo<TransactionRows>(constraints.arguments_fingerprint() + constraints.terms_fingerprint());
     if (!rows->begun()) {
       const Settings settings(connection);
-      const auto transactions = transactions_argument(constraints);
       const auto candidates = providers(connection, constraints);
+      const auto transactions = transactions_argument(constraints, candidates);
       const auto plan = follow_plan(settings, constraints);
       begin(*rows, connection, settings,
-            [&](transaction::Desk desk) { return follow_(std::move(desk), transactions, candidates, plan); });
+            [&](transaction::Desk desk) { return follow(std::move(desk), transactions, candidates, plan); });
     }
     return transaction_scan(connection, rows);
-  }
-
- private:
-  const char* name_;
-  Follow follow_;
-  sqlite::Doc doc_;
-};
+  };
+  return sqlite::TableOf<transaction::Record>{
+      .name = name,
+      .reach = sqlite::Reach::outside,
+      .doc = doc,
+      .creatable = true,
+      .columns = transaction_columns(role),
+      .arguments = {{"transactions", sqlite::Accepts::text(),
+                     "JSON array of {\"provider_id\",\"tx_hash\",\"raw\",\"timestamp\"}"},
+                    providers_argument,
+                    timeout_sec_argument,
+                    poll_ms_argument},
+      .open = open}
+      .table();
+}
 
 }  // namespace rpcroute::tables

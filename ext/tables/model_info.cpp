@@ -7,11 +7,7 @@ namespace rpcroute::tables {
 namespace {
 
 using model::ModelInfo;
-using sqlite::Column;
-
-std::int64_t count(std::size_t number) {
-  return static_cast<std::int64_t>(number);
-}
+using sqlite::column;
 
 std::string json_array(const std::vector<std::string>& texts) {
   std::string json = "[";
@@ -19,66 +15,33 @@ std::string json_array(const std::vector<std::string>& texts) {
   return json + "]";
 }
 
-void show(const ModelInfo& row, int column, sqlite::Result result) {
-  switch (column) {
-    case 0:
-      return result.set(row.objective);
-    case 1:
-      return result.set(count(row.rounds));
-    case 2:
-      return result.set(count(row.trees));
-    case 3:
-      return result.set(json_array(row.features));
-    case 4:
-      return result.set(row.written_by);
-    case 5:
-      return result.set(row.evaluator);
-    case 6:
-      return result.set(count(row.parts));
-    case 7:
-      return result.set(count(row.evaluator_bytes));
-    case 8:
-      return result.set(count(row.content_bytes));
-    case 9:
-      return result.set(row.checked);
-  }
-}
-
-class ModelInfoTable : public sqlite::Table {
- public:
-  const char* name() const override { return "model_info"; }
-  sqlite::Reach reach() const override { return sqlite::Reach::reads; }
-  sqlite::Doc doc() const override {
-    return {"model_info(model)", "One row: what the model is, and what it was compiled into.",
-            "SELECT objective, rounds, evaluator, parts, evaluator_bytes FROM model_info((SELECT model FROM rpc_models "
-            "WHERE active = 1))"};
-  }
-  const std::vector<Column>& columns() const override {
-    static const std::vector<Column> columns{
-        {"objective", "TEXT", Column::Role::plain, "XGBoost's name for it"},
-        {"rounds", "INTEGER", Column::Role::plain, "of boosting"},
-        {"trees", "INTEGER", Column::Role::plain, "of all rounds together"},
-        {"features", "TEXT", Column::Role::plain, "JSON array, in the model's order"},
-        {"written_by", "TEXT", Column::Role::plain, "version of XGBoost that wrote it"},
-        {"evaluator", "TEXT", Column::Role::plain, "'grid', 'bitmask' or 'forest'"},
-        {"parts", "INTEGER", Column::Role::plain, "cells of the grid, tables of bit masks, or nodes of the forest"},
-        {"evaluator_bytes", "INTEGER", Column::Role::plain, "memory of the compiled form"},
-        {"content_bytes", "INTEGER", Column::Role::plain, "size of the model itself"},
-        {"checked", "INTEGER", Column::Role::plain, "1 when it was held against libxgboost, 0 where that is absent"},
-        kModelArgument};
-    return columns;
-  }
-  std::unique_ptr<sqlite::Scan> open(sqlite::Connection& connection, sqlite::Execution& execution,
-                                     const sqlite::Constraints& constraints) const override {
-    return model_scan<ModelInfo>(connection, execution, constraints, show,
-                                 [](const model::Model& model) { return std::vector<ModelInfo>{model.info()}; });
-  }
-};
-
 }  // namespace
 
 const sqlite::Table& model_info() {
-  static const ModelInfoTable table;
+  static const sqlite::Table table =
+      sqlite::TableOf<ModelInfo>{
+          .name = "model_info",
+          .reach = sqlite::Reach::reads,
+          .doc = {"model_info(model)", "One row: what the model is, and what it was compiled into.",
+                  "SELECT objective, rounds, evaluator, parts, evaluator_bytes FROM model_info((SELECT model FROM "
+                  "rpc_models WHERE active = 1))"},
+          .columns =
+              {column("objective", "TEXT", "XGBoost's name for it", &ModelInfo::objective),
+               column("rounds", "INTEGER", "of boosting", &ModelInfo::rounds),
+               column("trees", "INTEGER", "of all rounds together", &ModelInfo::trees),
+               column<ModelInfo>("features", "TEXT", "JSON array, in the model's order",
+                                 [](const ModelInfo& row) { return json_array(row.features); }),
+               column("written_by", "TEXT", "version of XGBoost that wrote it", &ModelInfo::written_by),
+               column("evaluator", "TEXT", "'grid', 'bitmask' or 'forest'", &ModelInfo::evaluator),
+               column("parts", "INTEGER", "cells of the grid, tables of bit masks, or nodes of the forest",
+                      &ModelInfo::parts),
+               column("evaluator_bytes", "INTEGER", "memory of the compiled form", &ModelInfo::evaluator_bytes),
+               column("content_bytes", "INTEGER", "size of the model itself", &ModelInfo::content_bytes),
+               column("checked", "INTEGER", "1 when it was held against libxgboost, 0 where that is absent",
+                      &ModelInfo::checked)},
+          .arguments = {model_argument},
+          .open = rows_of_model<ModelInfo>([](const model::Model& model) { return std::vector{model.info()}; })}
+          .table();
   return table;
 }
 

@@ -99,10 +99,15 @@ std::string region(const Settings& settings) {
   return settings.text("region").value_or("local");
 }
 
-std::optional<rpc::Milliseconds> timeout_argument(const sqlite::Constraints& constraints) {
-  const auto timeout = constraints.integer("timeout_ms", 1, 600000);
-  if (!timeout) return std::nullopt;
-  return rpc::Milliseconds(*timeout);
+const sqlite::Argument providers_argument{"providers", sqlite::Accepts::text(),
+                                          "JSON array of objects with the columns of rpc_providers, and kind, chain_id"};
+const sqlite::Argument mode_argument{"mode", sqlite::Accepts::one_of({"parallel", "sequential"}),
+                                     "whom to ask at once: all, or one after another"};
+const sqlite::Argument timeout_argument{"timeout_ms", sqlite::Accepts::whole(1, 600000), "for each request"};
+
+std::optional<rpc::Milliseconds> timeout(const sqlite::Constraints& constraints) {
+  const auto milliseconds = constraints.integer("timeout_ms");
+  return milliseconds ? std::optional(rpc::Milliseconds(*milliseconds)) : std::nullopt;
 }
 
 rpc::Milliseconds call_timeout(const Settings& settings) {
@@ -113,11 +118,8 @@ std::size_t max_response_bytes(const Settings& settings) {
   return static_cast<std::size_t>(settings.integer("max_response_bytes", 1, std::int64_t{1} << 31, 8 << 20));
 }
 
-observe::Mode mode_argument(const sqlite::Constraints& constraints) {
-  const std::string mode = constraints.text("mode").value_or("parallel");
-  if (mode == "parallel") return observe::Mode::parallel;
-  if (mode == "sequential") return observe::Mode::sequential;
-  throw sqlite::Error("mode must be 'parallel' or 'sequential', got '" + mode + "'");
+observe::Mode mode(const sqlite::Constraints& constraints) {
+  return constraints.text("mode") == "sequential" ? observe::Mode::sequential : observe::Mode::parallel;
 }
 
 std::vector<rpc::Provider> providers(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
@@ -135,13 +137,10 @@ std::vector<rpc::Provider> providers(sqlite::Connection& connection, const sqlit
   return providers;
 }
 
-std::vector<rpc::Provider> restricted(std::vector<rpc::Provider> providers,
-                                      const std::optional<std::vector<std::string>>& ids) {
-  if (ids) {
-    std::erase_if(providers, [&](const rpc::Provider& provider) {
-      return std::find(ids->begin(), ids->end(), provider.provider_id) == ids->end();
-    });
-  }
+std::vector<rpc::Provider> restricted(std::vector<rpc::Provider> providers, const sqlite::Constraints& constraints) {
+  std::erase_if(providers, [&](const rpc::Provider& provider) {
+    return !constraints.admits("provider_id", provider.provider_id);
+  });
   return providers;
 }
 

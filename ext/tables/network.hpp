@@ -31,8 +31,8 @@ class Settings {
 /// Where the probe runs: RPCROUTE_REGION, else the setting `region`, else 'local'.
 std::string region(const Settings& settings);
 
-/// The `timeout_ms` argument.
-std::optional<rpc::Milliseconds> timeout_argument(const sqlite::Constraints& constraints);
+/// What the argument `timeout_ms` says.
+std::optional<rpc::Milliseconds> timeout(const sqlite::Constraints& constraints);
 
 /// How long one request may take: the setting `timeout_ms`.
 rpc::Milliseconds call_timeout(const Settings& settings);
@@ -40,17 +40,43 @@ rpc::Milliseconds call_timeout(const Settings& settings);
 /// Decompressed bytes of an answer that are still read: the setting `max_response_bytes`.
 std::size_t max_response_bytes(const Settings& settings);
 
-/// The `mode` argument: 'parallel' unless it says 'sequential'.
-observe::Mode mode_argument(const sqlite::Constraints& constraints);
+/// What the argument `mode` says: 'parallel' unless it is 'sequential'.
+observe::Mode mode(const sqlite::Constraints& constraints);
 
 /// The `providers` argument, completed from `rpc_chains` where that table knows the chain; without the argument, the
 /// enabled rows of `rpc_providers`. A row whose chain is unknown carries that as its config error. Throws sqlite::Error
 /// naming schema.sql when there is neither argument nor table.
 std::vector<rpc::Provider> providers(sqlite::Connection& connection, const sqlite::Constraints& constraints);
 
-/// Keeps the providers whose id is among `ids`; all of them when nullopt.
-std::vector<rpc::Provider> restricted(std::vector<rpc::Provider> providers,
-                                      const std::optional<std::vector<std::string>>& ids);
+/// Keeps the providers that the terms on `provider_id` admit.
+std::vector<rpc::Provider> restricted(std::vector<rpc::Provider> providers, const sqlite::Constraints& constraints);
+
+/// The arguments `providers`, `mode` and `timeout_ms`, as the functions above read them.
+extern const sqlite::Argument providers_argument;
+extern const sqlite::Argument mode_argument;
+extern const sqlite::Argument timeout_argument;
+
+/// A text for a column; NULL when there is none.
+inline std::optional<std::string_view> or_null(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+/// error_class, error_kind and error of rows whose failure `failure(row)` gives, as an optional.
+template <class Row, class Failure>
+std::vector<sqlite::Column<Row>> failure_columns(const char* classes, Failure failure) {
+  using sqlite::StaticText;
+  const auto part = [failure](auto show) {
+    return [failure, show](const Row& row, sqlite::Result result) {
+      if (const std::optional<rpc::Failure>& what = failure(row)) result.set(show(*what));
+    };
+  };
+  return {sqlite::column<Row>("error_class", "TEXT", classes,
+                              part([](const rpc::Failure& what) { return StaticText{name(what.error_class)}; })),
+          sqlite::column<Row>("error_kind", "TEXT", "refines the class",
+                              part([](const rpc::Failure& what) { return or_null(what.kind); })),
+          sqlite::column<Row>("error", "TEXT", "the provider's words, at most 200 characters, no secrets",
+                              part([](const rpc::Failure& what) { return std::string_view(what.message); }))};
+}
 
 /// The one client of a database connection: connections stay warm between its queries.
 rpc::RpcClient& client(sqlite::Connection& connection);

@@ -13,9 +13,8 @@
 namespace rpcroute::tables {
 namespace {
 
-using sqlite::Column;
-
-const std::vector<std::string_view> kArguments{"method", "params", "providers", "mode", "timeout_ms"};
+using sqlite::Accepts;
+using sqlite::column;
 
 struct Reply {
   rpc::Provider provider;
@@ -23,38 +22,35 @@ struct Reply {
   std::string digest;  ///< of the canonical result; empty when there is none
 };
 
-using Row = sqlite::Numbered<Reply>;
-
 /// What one execution has asked with one set of arguments.
 struct Asked {
   bool prepared = false;
   std::vector<rpc::Provider> providers;
   observe::Question question;
-  std::map<std::string, std::shared_ptr<const Row>> replies;  // by provider_id
+  std::map<std::string, std::shared_ptr<const sqlite::Numbered<Reply>>> replies;  // by provider_id
 };
 
-std::string method_argument(const sqlite::Constraints& constraints) {
-  const auto method = constraints.text("method");
-  if (!method) throw sqlite::Error("needs a method: rpc_call('eth_chainId')");
-  if (!chain::is_read_method(*method)) {
-    throw sqlite::Error("method must be one that only reads, got '" + *method + "'");
+std::string method(const sqlite::Constraints& constraints) {
+  const auto given = constraints.text("method");
+  if (!given) throw sqlite::Error("needs a method: rpc_call('eth_chainId')");
+  if (!chain::is_read_method(*given)) {
+    throw sqlite::Error("method must be one that only reads, got '" + *given + "'");
   }
-  return *method;
+  return *given;
 }
 
 observe::Question read_question(sqlite::Connection& connection, const sqlite::Constraints& constraints) {
   const Settings settings(connection);
   observe::Question question;
-  question.method = method_argument(constraints);
+  question.method = method(constraints);
   if (const auto params = constraints.text("params")) {
     if (rpc::json_problem(*params) || params->find_first_not_of(" \t\r\n") != params->find('[')) {
       throw sqlite::Error("params must be a JSON array, got '" + *params + "'");
     }
     question.params = *params;
   }
-  question.mode = mode_argument(constraints);
-  const auto timeout = timeout_argument(constraints);
-  question.timeout = timeout ? *timeout : call_timeout(settings);
+  question.mode = mode(constraints);
+  question.timeout = timeout(constraints).value_or(call_timeout(settings));
   question.max_response_bytes = max_response_bytes(settings);
   return question;
 }
@@ -70,98 +66,74 @@ void ask(sqlite::Connection& connection, Asked& asked, const std::vector<rpc::Pr
   for (std::size_t i = 0; i < unasked.size(); ++i) {
     Reply reply{unasked[i], std::move(answers[i]), {}};
     if (!reply.answer.failure) reply.digest = rpc::canonical_digest(reply.answer.result, asked.question.method);
-    asked.replies[unasked[i].provider_id] = std::make_shared<Row>(connection.next_rowid(), std::move(reply));
+    asked.replies[unasked[i].provider_id] = std::make_shared<sqlite::Numbered<Reply>>(connection.next_rowid(), std::move(reply));
   }
 }
 
-void show(const Reply& row, int column, sqlite::Result result) {
-  const auto& failure = row.answer.failure;
-  switch (column) {
-    case 0:
-      return result.set(row.provider.provider_id);
-    case 1:
-      return row.provider.chain.empty() ? result.set_null() : result.set(row.provider.chain);
-    case 2:
-      return result.set(row.answer.timestamp);
-    case 3:
-      return result.set(!failure);
-    case 4:
-      return failure ? result.set_null() : result.set(row.answer.result);
-    case 5:
-      return failure ? result.set_null() : result.set(row.digest);
-    case 6:
-      return result.set(row.answer.error_code);
-    case 7:
-      return failure ? result.set(name(failure->error_class)) : result.set_null();
-    case 8:
-      return failure && !failure->kind.empty() ? result.set(failure->kind) : result.set_null();
-    case 9:
-      return failure ? result.set(failure->message) : result.set_null();
-    case 10:
-      return result.set(row.answer.latency_ms);
-    case 11:
-      return row.answer.http_status ? result.set(static_cast<std::int64_t>(*row.answer.http_status))
-                                    : result.set_null();
-  }
+std::vector<sqlite::Column<Reply>> columns() {
+  using Row = Reply;
+  const auto failure = [](const Row& row) -> const auto& { return row.answer.failure; };
+  std::vector<sqlite::Column<Row>> columns{
+      column<Row>("provider_id", "TEXT", "whom", [](const Row& row) { return std::string_view(row.provider.provider_id); },
+                  sqlite::Role::key),
+      column<Row>("chain", "TEXT", "the provider's chain", [](const Row& row) { return or_null(row.provider.chain); }),
+      column<Row>("timestamp", "REAL", "Unix seconds at which the answer, or the failure, was complete",
+                  [](const Row& row) { return row.answer.timestamp; }),
+      column<Row>("ok", "INTEGER", "1 when a result arrived", [](const Row& row) { return !row.answer.failure; }),
+      column<Row>("result", "TEXT", "JSON as the provider sent it",
+                  [](const Row& row, sqlite::Result result) {
+                    if (!row.answer.failure) result.set(row.answer.result);
+                  }),
+      column<Row>("digest", "TEXT", "rpc_digest() of the result", [](const Row& row) { return or_null(row.digest); }),
+      column<Row>("error_code", "INTEGER", "of a JSON-RPC error object",
+                  [](const Row& row) { return row.answer.error_code; })};
+  const auto failures = failure_columns<Row>("as in rpc_probe", failure);
+  columns.insert(columns.end(), failures.begin(), failures.end());
+  columns.push_back(column<Row>("latency_ms", "REAL", "the request's round trip, without set-up",
+                                [](const Row& row) { return row.answer.latency_ms; }));
+  columns.push_back(column<Row>("http_status", "INTEGER", "NULL when no status arrived",
+                                [](const Row& row) { return row.answer.http_status; }));
+  return columns;
 }
 
-class RpcCall : public sqlite::Table {
- public:
-  const char* name() const override { return "rpc_call"; }
-  sqlite::Reach reach() const override { return sqlite::Reach::outside; }
-  bool creatable() const override { return true; }
-  sqlite::Doc doc() const override {
-    return {"rpc_call(method [, params [, providers [, mode [, timeout_ms]]]])",
-            "Calls a method that only reads on every provider of the kind of chain that has it: one row for each, also "
-            "for those that failed. digest is equal where answers mean the same.",
-            "SELECT provider_id, ok, result, digest FROM rpc_call('eth_chainId')"};
+std::unique_ptr<sqlite::Scan<Reply>> open(sqlite::Connection& connection, sqlite::Execution& execution,
+                                          const sqlite::Constraints& constraints) {
+  const auto asked = execution.memo<Asked>(constraints.arguments_fingerprint());
+  if (!asked->prepared) {
+    asked->question = read_question(connection, constraints);
+    asked->providers = providers(connection, constraints);
+    std::erase_if(asked->providers, [&](const rpc::Provider& provider) {
+      return !chain::is_read_method(provider.kind, asked->question.method);
+    });
+    asked->prepared = true;
   }
-  const std::vector<Column>& columns() const override {
-    using Role = Column::Role;
-    static const std::vector<Column> columns{
-        {"provider_id", "TEXT", Role::key, "whom"},
-        {"chain", "TEXT", Role::plain, "the provider's chain"},
-        {"timestamp", "REAL", Role::plain, "Unix seconds at which the answer, or the failure, was complete"},
-        {"ok", "INTEGER", Role::plain, "1 when a result arrived"},
-        {"result", "TEXT", Role::plain, "JSON as the provider sent it"},
-        {"digest", "TEXT", Role::plain, "rpc_digest() of the result"},
-        {"error_code", "INTEGER", Role::plain, "of a JSON-RPC error object"},
-        {"error_class", "TEXT", Role::plain, "as in rpc_probe"},
-        {"error_kind", "TEXT", Role::plain, "refines the class"},
-        {"error", "TEXT", Role::plain, "the provider's words, at most 200 characters, no secrets"},
-        {"latency_ms", "REAL", Role::plain, "the request's round trip, without set-up"},
-        {"http_status", "INTEGER", Role::plain, "NULL when no status arrived"},
-        {"method", "", Role::argument, "a method that only reads"},
-        {"params", "", Role::argument, "JSON array; the method's usual ones unless given"},
-        {"providers", "", Role::argument, "as in rpc_probe"},
-        {"mode", "", Role::argument, "'parallel' or 'sequential'"},
-        {"timeout_ms", "", Role::argument, "for each request, 1..600000"}};
-    return columns;
-  }
-
-  std::unique_ptr<sqlite::Scan> open(sqlite::Connection& connection, sqlite::Execution& execution,
-                                     const sqlite::Constraints& constraints) const override {
-    const auto asked = execution.memo<Asked>(constraints.fingerprint(kArguments));
-    if (!asked->prepared) {
-      asked->question = read_question(connection, constraints);
-      asked->providers = providers(connection, constraints);
-      std::erase_if(asked->providers, [&](const rpc::Provider& provider) {
-        return !chain::is_read_method(provider.kind, asked->question.method);
-      });
-      asked->prepared = true;
-    }
-    const auto wanted = restricted(asked->providers, constraints.texts("provider_id"));
-    ask(connection, *asked, wanted);
-    sqlite::RowsScan<Reply>::Rows rows;
-    for (const rpc::Provider& provider : wanted) rows.push_back(asked->replies[provider.provider_id]);
-    return std::make_unique<sqlite::RowsScan<Reply>>(std::move(rows), show);
-  }
-};
+  const auto wanted = restricted(asked->providers, constraints);
+  ask(connection, *asked, wanted);
+  sqlite::RowsScan<Reply>::Rows rows;
+  for (const rpc::Provider& provider : wanted) rows.push_back(asked->replies[provider.provider_id]);
+  return std::make_unique<sqlite::RowsScan<Reply>>(std::move(rows));
+}
 
 }  // namespace
 
 const sqlite::Table& rpc_call() {
-  static const RpcCall table;
+  static const sqlite::Table table =
+      sqlite::TableOf<Reply>{
+          .name = "rpc_call",
+          .reach = sqlite::Reach::outside,
+          .doc = {"rpc_call(method [, params [, providers [, mode [, timeout_ms]]]])",
+                  "Calls a method that only reads on every provider of the kind of chain that has it: one row for each, "
+                  "also for those that failed. digest is equal where answers mean the same.",
+                  "SELECT provider_id, ok, result, digest FROM rpc_call('eth_chainId')"},
+          .creatable = true,
+          .columns = columns(),
+          .arguments = {{"method", Accepts::text(), "a method that only reads"},
+                        {"params", Accepts::text(), "JSON array; the method's usual ones unless given"},
+                        providers_argument,
+                        mode_argument,
+                        timeout_argument},
+          .open = open}
+          .table();
   return table;
 }
 

@@ -4,27 +4,32 @@
 #include "rpc/json.hpp"
 #include "rpcroute.hpp"
 #include "sqlite/query.hpp"
+#include "tables/network.hpp"
 #include "tables/tables.hpp"
 
 namespace rpcroute::tables {
 namespace {
 
-using sqlite::Column;
+using sqlite::column;
 
 struct Entry {
   std::string name;
   const char* kind;
   sqlite::Doc doc;
   std::string columns;  ///< JSON array, empty for functions
+  std::string schema;   ///< CREATE TABLE, empty for functions
 };
 
 std::string columns_json(const sqlite::Table& table) {
-  std::string json = "[";
-  for (const Column& column : table.columns()) {
-    if (json.size() > 1) json += ",";
-    json += "{\"name\":" + rpc::json_literal(column.name) + ",\"type\":" + rpc::json_literal(column.type) +
-            ",\"argument\":" + (column.role == Column::Role::argument ? "true" : "false") +
-            ",\"meaning\":" + rpc::json_literal(column.meaning) + "}";
+  std::string json;
+  const auto add = [&](const char* name, const char* type, bool argument, const std::string& meaning) {
+    json += (json.empty() ? "[{\"name\":" : ",{\"name\":") + rpc::json_literal(name) +
+            ",\"type\":" + rpc::json_literal(type) + ",\"argument\":" + (argument ? "true" : "false") +
+            ",\"meaning\":" + rpc::json_literal(meaning) + "}";
+  };
+  for (const sqlite::AnyColumn& column : table.columns) add(column.name, column.type, false, column.meaning);
+  for (const sqlite::Argument& argument : table.arguments) {
+    add(argument.name, "", true, argument.meaning + (", " + argument.accepts.description()));
   }
   return json + "]";
 }
@@ -42,66 +47,47 @@ const char* kind_of(const sqlite::Function& function) {
   return function.step != nullptr ? "aggregate" : "scalar";
 }
 
-void show(const Entry& entry, int column, sqlite::Result result) {
-  switch (column) {
-    case 0:
-      return result.set(entry.name);
-    case 1:
-      return result.set(entry.kind);
-    case 2:
-      return result.set(entry.doc.signature);
-    case 3:
-      return result.set(entry.doc.summary);
-    case 4:
-      return result.set(entry.doc.example);
-    case 5:
-      return entry.columns.empty() ? result.set_null() : result.set(entry.columns);
-  }
-}
-
-class RpcrouteReference : public sqlite::Table {
- public:
-  const char* name() const override { return "rpcroute_reference"; }
-  sqlite::Reach reach() const override { return sqlite::Reach::pure; }
-  sqlite::Doc doc() const override {
-    return {"rpcroute_reference",
-            "One row for each function, aggregate and table that rpcroute has added to this connection.",
-            "SELECT signature, summary FROM rpcroute_reference WHERE name LIKE 'rpc%'"};
-  }
-  const std::vector<Column>& columns() const override {
-    static const std::vector<Column> columns{
-        {"name", "TEXT", Column::Role::plain, "the SQL name"},
-        {"kind", "TEXT", Column::Role::plain, "scalar, aggregate, window function or table"},
-        {"signature", "TEXT", Column::Role::plain, "how it is called"},
-        {"summary", "TEXT", Column::Role::plain, "what it does"},
-        {"example", "TEXT", Column::Role::plain, "SQL that runs"},
-        {"columns", "TEXT", Column::Role::plain, "JSON array of a table's columns; NULL for functions"}};
-    return columns;
-  }
-  std::unique_ptr<sqlite::Scan> open(sqlite::Connection& connection, sqlite::Execution& execution,
-                                     const sqlite::Constraints&) const override {
-    using Rows = sqlite::RowsScan<Entry>::Rows;
-    const auto rows = execution.memo<Rows>(name());
-    if (rows->empty()) {
-      const auto add = [&](Entry entry) {
-        rows->push_back(std::make_shared<sqlite::Numbered<Entry>>(connection.next_rowid(), std::move(entry)));
-      };
-      for (const sqlite::Function& function : registry().functions) {
-        add({function.spec.name, kind_of(function), function.spec.doc, {}});
-      }
-      const auto usable = usable_tables(connection);
-      for (const sqlite::Table* table : registry().tables) {
-        if (usable.contains(table->name())) add({table->name(), "table", table->doc(), columns_json(*table)});
-      }
+std::unique_ptr<sqlite::Scan<Entry>> open(sqlite::Connection& connection, sqlite::Execution& execution,
+                                          const sqlite::Constraints&) {
+  const auto rows = execution.memo<sqlite::RowsScan<Entry>::Rows>("");
+  if (rows->empty()) {
+    const auto add = [&](Entry entry) {
+      rows->push_back(std::make_shared<sqlite::Numbered<Entry>>(connection.next_rowid(), std::move(entry)));
+    };
+    for (const sqlite::Function& function : registry().functions) {
+      add({function.spec.name, kind_of(function), function.spec.doc, {}, {}});
     }
-    return std::make_unique<sqlite::RowsScan<Entry>>(*rows, show);
+    const auto usable = usable_tables(connection);
+    for (const sqlite::Table* table : registry().tables) {
+      if (usable.contains(table->name)) add({table->name, "table", table->doc, columns_json(*table), table->schema()});
+    }
   }
-};
+  return std::make_unique<sqlite::RowsScan<Entry>>(*rows);
+}
 
 }  // namespace
 
 const sqlite::Table& rpcroute_reference() {
-  static const RpcrouteReference table;
+  using Row = Entry;
+  static const sqlite::Table table =
+      sqlite::TableOf<Row>{
+          .name = "rpcroute_reference",
+          .reach = sqlite::Reach::pure,
+          .doc = {"rpcroute_reference",
+                  "One row for each function, aggregate and table that rpcroute has added to this connection.",
+                  "SELECT signature, summary FROM rpcroute_reference WHERE name LIKE 'rpc%'"},
+          .columns = {column("name", "TEXT", "the SQL name", &Row::name),
+                      column("kind", "TEXT", "scalar, aggregate, window function or table", &Row::kind),
+                      column<Row>("signature", "TEXT", "how it is called",
+                                  [](const Row& row) { return row.doc.signature; }),
+                      column<Row>("summary", "TEXT", "what it does", [](const Row& row) { return row.doc.summary; }),
+                      column<Row>("example", "TEXT", "SQL that runs", [](const Row& row) { return row.doc.example; }),
+                      column<Row>("columns", "TEXT", "JSON array of a table's columns; NULL for functions",
+                                  [](const Row& row) { return or_null(row.columns); }),
+                      column<Row>("schema", "TEXT", "CREATE TABLE of a table, as SQLite sees it; NULL for functions",
+                                  [](const Row& row) { return or_null(row.schema); })},
+          .open = open}
+          .table();
   return table;
 }
 

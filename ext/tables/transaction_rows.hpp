@@ -12,8 +12,12 @@
 
 namespace rpcroute::tables {
 
-/// The columns of tx_outcomes without tx_id, followed by `arguments`.
-std::vector<sqlite::Column> transaction_columns(const std::vector<sqlite::Column>& arguments);
+/// The columns of tx_outcomes without tx_id; `role` is that of provider_id and chain.
+std::vector<sqlite::Column<transaction::Record>> transaction_columns(sqlite::Role role);
+
+/// The arguments that follow_plan() reads.
+extern const sqlite::Argument timeout_sec_argument;
+extern const sqlite::Argument poll_ms_argument;
 
 /// The records of one scan, read from their source one at a time and kept: a second scan of the same execution sees the
 /// same rows, and what was sent is not sent again.
@@ -28,6 +32,9 @@ class TransactionRows {
   /// The row at `position`, waiting for it if need be; nullptr past the last.
   const Row* at(sqlite::Connection& connection, std::size_t position);
 
+  /// The hashes of those so far that have left.
+  std::vector<std::string> sent() const;
+
  private:
   bool begun_ = false;
   std::unique_ptr<transaction::Records> source_;
@@ -35,15 +42,18 @@ class TransactionRows {
 };
 
 /// A scan over rows that are still arriving.
-std::unique_ptr<sqlite::Scan> transaction_scan(sqlite::Connection& connection, std::shared_ptr<TransactionRows> rows);
+std::unique_ptr<sqlite::Scan<transaction::Record>> transaction_scan(sqlite::Connection& connection,
+                                                                    std::shared_ptr<TransactionRows> rows);
 
 /// Begins rows that `make` makes of a desk: a client of the statement's own, so that a poll beside it does not take its
 /// answers; the connection's book of nonces; and the memory of what this process sent, which its connections share.
 void begin(TransactionRows& rows, sqlite::Connection& connection, const Settings& settings,
            const std::function<std::unique_ptr<transaction::Records>(transaction::Desk)>& make);
 
-/// The `transactions` argument of tx_send and tx_wait. Throws sqlite::Error when it is missing or not such an array.
-std::vector<transaction::Reference> transactions_argument(const sqlite::Constraints& constraints);
+/// The `transactions` argument of tx_send and tx_wait, without those whose provider, or its chain, the statement's terms
+/// exclude. Throws sqlite::Error when it is missing or not such an array.
+std::vector<transaction::Reference> transactions_argument(const sqlite::Constraints& constraints,
+                                                          const std::vector<rpc::Provider>& providers);
 
 /// timeout_sec and poll_ms: the arguments, else the settings tx_timeout_sec and poll_ms, else 300 and 500.
 transaction::FollowPlan follow_plan(const Settings& settings, const sqlite::Constraints& constraints);

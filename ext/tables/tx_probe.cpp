@@ -5,9 +5,11 @@
 //   SELECT * FROM tx_probe WHERE send = 0;         drawn, numbered and signed, not sent
 //
 // How it works: one execution of a statement holds one scan of transactions; every cursor of that execution reads the
-// same rows. Another set of arguments in the same statement is an error before anything more is sent.
+// same rows. Terms on provider_id and chain that differ (a join by them) make a scan each, which share max_spend_gwei.
+// Another set of arguments in the same statement is an error before anything more is sent.
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "progress.hpp"
 #include "tables/network.hpp"
@@ -17,140 +19,137 @@
 namespace rpcroute::tables {
 namespace {
 
-using sqlite::Column;
+using sqlite::Accepts;
 
-const std::vector<std::string_view> kArguments{"providers",      "n",
-                                               "wait",           "send",
-                                               "timeout_sec",    "poll_ms",
-                                               "seed",           "signer",
-                                               "max_fee_gwei",   "priority_fee_gwei",
-                                               "max_spend_gwei", "allow_mainnet"};
-
-/// The one scan of an execution.
+/// What an execution sends: one set of arguments, and a scan for each choice of providers that its terms make.
 struct Sending {
   std::string arguments;
-  std::shared_ptr<TransactionRows> rows = std::make_shared<TransactionRows>();
-};
+  transaction::Purse purse = transaction::make_purse();
+  std::map<std::string, std::shared_ptr<TransactionRows>> scans;  // by the terms
 
-std::string fingerprint(const sqlite::Constraints& constraints) {
-  std::string key = constraints.fingerprint(kArguments);
-  for (const char* column : {"provider_id", "chain"}) {
-    key += '/';
-    for (const std::string& value : constraints.texts(column).value_or(std::vector<std::string>{"*"})) {
-      key += std::to_string(value.size()) + ":" + value;
+  /// Throws sqlite::Error, which tells what has left already, when the execution began with other arguments.
+  void require(const std::string& given) {
+    if (scans.empty()) arguments = given;
+    if (arguments == given) return;
+    std::string sent;
+    for (const auto& [terms, rows] : scans) {
+      for (const std::string& hash : rows->sent()) sent += (sent.empty() ? "" : ", ") + hash;
     }
+    throw sqlite::Error("one statement sends with one set of arguments, and this one asks for a second; " +
+                        (sent.empty() ? "nothing was sent" : "sent so far: " + sent));
   }
-  return key;
-}
+};
 
 transaction::Plan read_plan(const Settings& settings, const sqlite::Constraints& constraints) {
   transaction::Plan plan;
   plan.follow = follow_plan(settings, constraints);
-  plan.n = constraints.integer("n", 1, 100000, 1);
-  plan.wait = constraints.integer("wait", 0, 1, 1) != 0;
-  plan.send = constraints.integer("send", 0, 1, 1) != 0;
-  plan.seed = constraints.integer("seed", 0, std::numeric_limits<std::int64_t>::max());
+  plan.n = constraints.integer("n").value_or(1);
+  plan.wait = constraints.integer("wait") != 0;
+  plan.send = constraints.integer("send") != 0;
+  plan.seed = constraints.integer("seed");
   plan.signer = constraints.text("signer").value_or("auto");
   if (plan.signer.empty()) throw sqlite::Error("signer must be 'auto', 'env:RPCROUTE_KEY', 'file:/path' or 'node'");
   if (plan.signer == "auto") plan.signer.clear();
-  plan.max_fee_gwei = constraints.real("max_fee_gwei", 0, 1e9);
-  plan.priority_fee_gwei = constraints.real("priority_fee_gwei", 0, 1e9);
-  plan.max_spend_gwei =
-      constraints.real("max_spend_gwei", 0, transaction::most_spend_gwei).value_or(plan.max_spend_gwei);
-  plan.allow_mainnet = constraints.integer("allow_mainnet", 0, 1, 0) != 0;
-  plan.forced_providers = constraints.texts("provider_id").value_or(std::vector<std::string>{});
+  plan.max_fee_gwei = constraints.real("max_fee_gwei");
+  plan.priority_fee_gwei = constraints.real("priority_fee_gwei");
+  plan.max_spend_gwei = constraints.real("max_spend_gwei").value_or(plan.max_spend_gwei);
+  plan.allow_mainnet = constraints.integer("allow_mainnet") == 1;
   return plan;
 }
 
-void begin(sqlite::Connection& connection, const sqlite::Constraints& constraints, TransactionRows& rows) {
-  const Settings settings(connection);
-  std::vector<rpc::Provider> candidates = providers(connection, constraints);
-  if (const auto chains = constraints.texts("chain")) {
-    std::erase_if(candidates, [&](const rpc::Provider& provider) {
-      return std::find(chains->begin(), chains->end(), provider.chain) == chains->end();
+/// The candidates of the chains that the terms admit, and the ids of those that they force. Both terms at work, a
+/// provider is forced by its id alone.
+struct Candidates {
+  std::vector<rpc::Provider> providers;
+  std::vector<std::string> forced;
+
+  Candidates(sqlite::Connection& connection, const sqlite::Constraints& constraints)
+      : providers(tables::providers(connection, constraints)) {
+    std::erase_if(providers, [&](const rpc::Provider& provider) {
+      return !constraints.admits("chain", or_null(provider.chain));
     });
+    if (!constraints.restricts("provider_id")) return;
+    for (const rpc::Provider& provider : restricted(providers, constraints)) forced.push_back(provider.provider_id);
+    if (forced.empty()) providers.clear();
   }
+};
+
+void begin(sqlite::Connection& connection, const sqlite::Constraints& constraints, const transaction::Purse& purse,
+           TransactionRows& rows) {
+  const Settings settings(connection);
+  transaction::Plan plan = read_plan(settings, constraints);
+  Candidates candidates(connection, constraints);
+  const bool is_restricted = constraints.restricts("provider_id") || constraints.restricts("chain");
+  if (candidates.providers.empty() && is_restricted) return rows.begin(nullptr);  // nobody: nothing is sent
+  plan.forced_providers = std::move(candidates.forced);
+  plan.purse = purse;
   const auto progress = std::make_shared<Progress>();
   const auto tell = [progress](const transaction::Progress& now) {
     progress->show("tx_probe: " + std::to_string(now.finished) + " of " + std::to_string(now.n) + " resolved");
   };
   tables::begin(rows, connection, settings, [&](transaction::Desk desk) {
-    return transaction::probe(std::move(desk), std::move(candidates), read_plan(settings, constraints), tell);
+    return transaction::probe(std::move(desk), std::move(candidates.providers), std::move(plan), tell);
   });
 }
 
 /// signer = 'auto' and send = 0 where the node signs: it does so when it sends, so that nothing can be prepared.
 /// Scripts that cannot look at the environment learn from the missing rows that they must let the node send.
 bool prepares_nothing(const sqlite::Constraints& constraints) {
-  return constraints.text("signer") == "auto" && constraints.integer("send", 0, 1, 1) == 0 &&
+  return constraints.text("signer") == "auto" && constraints.integer("send") == 0 &&
          transaction::default_signer() == "node";
 }
 
-/// A key constrained to nothing: no rows, nothing sent.
-bool asks_nobody(const sqlite::Constraints& constraints) {
-  for (const char* column : {"provider_id", "chain"}) {
-    if (const auto values = constraints.texts(column); values && values->empty()) return true;
+std::unique_ptr<sqlite::Scan<transaction::Record>> open(sqlite::Connection& connection, sqlite::Execution& execution,
+                                                        const sqlite::Constraints& constraints) {
+  const auto sending = execution.memo<Sending>("");
+  sending->require(constraints.arguments_fingerprint());
+  auto& rows = sending->scans[constraints.terms_fingerprint()];
+  if (!rows) rows = std::make_shared<TransactionRows>();
+  if (!rows->begun()) {
+    if (prepares_nothing(constraints)) {
+      rows->begin(nullptr);
+    } else {
+      begin(connection, constraints, sending->purse, *rows);
+    }
   }
-  return false;
+  return transaction_scan(connection, rows);
 }
-
-class TxProbe : public sqlite::Table {
- public:
-  const char* name() const override { return "tx_probe"; }
-  sqlite::Reach reach() const override { return sqlite::Reach::outside; }
-  bool creatable() const override { return true; }
-  sqlite::Doc doc() const override {
-    return {
-        "tx_probe([providers [, n [, wait [, send [, timeout_sec [, poll_ms [, seed [, signer [, max_fee_gwei "
-        "[, priority_fee_gwei [, max_spend_gwei [, allow_mainnet]]]]]]]]]]]])",
-        "Sends n zero-value transfers from the account to itself, each through a provider drawn at random, and "
-        "times them until their receipt; one row for each, whatever became of it. EVM only. It spends gas: never "
-        "on a mainnet unless allow_mainnet = 1, never more than max_spend_gwei at worst case.",
-        "SELECT provider_id, state, duration_sec FROM tx_probe WHERE n = 3 AND chain = 'devnet'"};
-  }
-  const std::vector<Column>& columns() const override {
-    using Role = Column::Role;
-    static const std::vector<Column> columns = transaction_columns(
-        {{"providers", "", Role::argument, "as in rpc_probe"},
-         {"n", "", Role::argument, "how many, 1..100000; one in flight for each key"},
-         {"wait", "", Role::argument, "0: sent, not waited for"},
-         {"send", "", Role::argument, "0: drawn, numbered and signed, not sent"},
-         {"timeout_sec", "", Role::argument, "from the broadcast to giving up (300)"},
-         {"poll_ms", "", Role::argument, "between two looks for a receipt (500)"},
-         {"seed", "", Role::argument, "makes the draws reproducible"},
-         {"signer", "", Role::argument,
-          "'env:RPCROUTE_KEY[,RPCROUTE_KEY_2]', 'file:/path', 'node', or 'auto': env when RPCROUTE_KEY is set, else "
-          "node"},
-         {"max_fee_gwei", "", Role::argument, "per gas; twice the base fee and the tip unless given"},
-         {"priority_fee_gwei", "", Role::argument, "per gas"},
-         {"max_spend_gwei", "", Role::argument, "of the whole scan at worst case (10000000)"},
-         {"allow_mainnet", "", Role::argument, "1: real money may be spent"}});
-    return columns;
-  }
-
-  std::unique_ptr<sqlite::Scan> open(sqlite::Connection& connection, sqlite::Execution& execution,
-                                     const sqlite::Constraints& constraints) const override {
-    if (asks_nobody(constraints) || prepares_nothing(constraints)) {
-      const auto none = std::make_shared<TransactionRows>();
-      none->begin(nullptr);
-      return transaction_scan(connection, none);
-    }
-    const auto sending = execution.memo<Sending>(name());
-    const std::string arguments = fingerprint(constraints);
-    if (!sending->rows->begun()) {
-      begin(connection, constraints, *sending->rows);
-      sending->arguments = arguments;
-    } else if (sending->arguments != arguments) {
-      throw sqlite::Error("one statement sends with one set of arguments; this one asks for a second");
-    }
-    return transaction_scan(connection, sending->rows);
-  }
-};
 
 }  // namespace
 
 const sqlite::Table& tx_probe() {
-  static const TxProbe table;
+  static const sqlite::Table table =
+      sqlite::TableOf<transaction::Record>{
+          .name = "tx_probe",
+          .reach = sqlite::Reach::outside,
+          .doc =
+              {"tx_probe([providers [, n [, wait [, send [, timeout_sec [, poll_ms [, seed [, signer [, max_fee_gwei "
+               "[, priority_fee_gwei [, max_spend_gwei [, allow_mainnet]]]]]]]]]]]])",
+               "Sends n zero-value transfers from the account to itself, each through a provider drawn at random, and "
+               "times them until their receipt; one row for each, whatever became of it. EVM only. It spends gas: "
+               "never on a mainnet unless allow_mainnet = 1, never more than max_spend_gwei at worst case. Terms on "
+               "provider_id and chain (= or IN) choose whom; a join by them sends n through each.",
+               "SELECT provider_id, state, duration_sec FROM tx_probe WHERE n = 3 AND chain = 'devnet'"},
+          .creatable = true,
+          .columns = transaction_columns(sqlite::Role::addressee),
+          .arguments =
+              {providers_argument,
+               {"n", Accepts::whole(1, 100000), "how many; one in flight for each key"},
+               {"wait", Accepts::whole(0, 1), "0: sent, not waited for"},
+               {"send", Accepts::whole(0, 1), "0: drawn, numbered and signed, not sent"},
+               timeout_sec_argument,
+               poll_ms_argument,
+               {"seed", Accepts::whole(0, std::numeric_limits<std::int64_t>::max()), "makes the draws reproducible"},
+               {"signer", Accepts::text(),
+                "'env:RPCROUTE_KEY[,RPCROUTE_KEY_2]', 'file:/path', 'node', or 'auto': env when RPCROUTE_KEY is set, "
+                "else node"},
+               {"max_fee_gwei", Accepts::number(0, 1e9), "per gas; twice the base fee and the tip unless given"},
+               {"priority_fee_gwei", Accepts::number(0, 1e9), "per gas"},
+               {"max_spend_gwei", Accepts::number(0, transaction::most_spend_gwei),
+                "of the whole statement at worst case (10000000)"},
+               {"allow_mainnet", Accepts::whole(0, 1), "1: real money may be spent"}},
+          .open = open}
+          .table();
   return table;
 }
 

@@ -5,8 +5,8 @@
 namespace rpcroute::tables {
 
 const sqlite::Table& tx_send() {
-  static const FollowTable table(
-      "tx_send", &transaction::send,
+  static const sqlite::Table table = follow_table(
+      "tx_send", &transaction::send, sqlite::Role::addressee,
       {"tx_send(transactions [, providers [, timeout_sec [, poll_ms]]])",
        "Sends prepared transactions: the bytes tx_probe signed with send = 0, those of one account in the order of "
        "their nonces. Sending the same bytes again is harmless, so a rerun after a crash loses nothing and doubles "

@@ -5,8 +5,8 @@
 namespace rpcroute::tables {
 
 const sqlite::Table& tx_wait() {
-  static const FollowTable table(
-      "tx_wait", &transaction::wait,
+  static const sqlite::Table table = follow_table(
+      "tx_wait", &transaction::wait, sqlite::Role::key,
       {"tx_wait(transactions [, providers [, timeout_sec [, poll_ms]]])",
        "Follows sent transactions, all at once, to their receipts or to timeout_sec after their broadcast. What this "
        "process sent gets its duration; another process's gets duration_source 'block' and a block_timestamp.",

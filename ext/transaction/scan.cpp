@@ -120,7 +120,7 @@ class Scan final : public Records {
     } else if (!fits_budget()) {
       life->refuse({rpc::ErrorClass::spend_limit, "", "it could cost more than is left of max_spend_gwei", {}});
     } else {
-      committed_wei_ += worst_case();
+      *plan_.purse += worst_case();
       life->start();
     }
     lanes_[lane].life = std::move(life);
@@ -130,7 +130,7 @@ class Scan final : public Records {
   long double worst_case() const { return static_cast<long double>(chain::worst_case_cost(*fees_)); }
 
   bool fits_budget() const {
-    return committed_wei_ + worst_case() <= static_cast<long double>(plan_.max_spend_gwei) * 1e9L;
+    return *plan_.purse + worst_case() <= static_cast<long double>(plan_.max_spend_gwei) * 1e9L;
   }
 
   std::optional<Record> take_finished() {
@@ -138,7 +138,7 @@ class Scan final : public Records {
       if (lane.life == nullptr || !lane.life->finished()) continue;
       Record record = lane.life->record();
       const bool charged = fees_ && record.error_class != rpc::ErrorClass::spend_limit;
-      if (charged && !lane.life->may_cost()) committed_wei_ -= worst_case();
+      if (charged && !lane.life->may_cost()) *plan_.purse -= worst_case();
       lane.known = lane.life->known_for_next();
       lane.life.reset();
       ++finished_;
@@ -176,7 +176,6 @@ class Scan final : public Records {
   bool surveyed_ = false;
   std::int64_t started_ = 0;
   std::int64_t finished_ = 0;
-  long double committed_wei_ = 0;
   std::set<std::size_t> told_;
   std::vector<Lane> lanes_;  ///< one for each key
 };

@@ -22,6 +22,12 @@ namespace rpcroute::transaction {
 /// The bounds of Plan::max_spend_gwei: a million ether.
 inline constexpr double most_spend_gwei = 1e15;
 
+/// What the scans of one statement may have to pay at worst case, in wei: all of them keep within max_spend_gwei.
+using Purse = std::shared_ptr<long double>;
+inline Purse make_purse() {
+  return std::make_shared<long double>(0);
+}
+
 /// The arguments of tx_probe. probe() checks each.
 struct Plan {
   std::int64_t n = 1;                         ///< how many transactions, 1..100000
@@ -32,7 +38,8 @@ struct Plan {
   std::string signer;                         ///< see chain::load_keys, or "node"; empty: see default_signer()
   std::optional<double> max_fee_gwei;         ///< empty: see chain::choose_fees
   std::optional<double> priority_fee_gwei;    ///< empty: what the providers suggest
-  double max_spend_gwei = 10'000'000;         ///< of the whole scan, at worst case, 0..most_spend_gwei
+  double max_spend_gwei = 10'000'000;         ///< of all that is in the purse, at worst case, 0..most_spend_gwei
+  Purse purse = make_purse();
   bool allow_mainnet = false;                 ///< real money may be spent
   std::vector<std::string> forced_providers;  ///< ids the statement asked for; the others of the chain only watch
 };

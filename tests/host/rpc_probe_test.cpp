@@ -35,7 +35,9 @@ struct Fleet {
     host.run("INSERT INTO rpc_providers (provider_id, chain, url) VALUES ('a', 'devnet', '" + a.url() +
              "'), ('b', 'devnet', '" + b.url() +
              "');"
-             "CREATE TABLE t (p); INSERT INTO t VALUES ('a'), ('b'), (NULL);");
+             "CREATE TABLE t (p); INSERT INTO t VALUES ('a'), ('b'), (NULL);"
+             "CREATE TABLE n (p COLLATE NOCASE); INSERT INTO n VALUES ('A'), ('B'), ('nobody');"
+             "CREATE TABLE m (m, method AS (m)); INSERT INTO m VALUES ('eth_chainId'), ('eth_gasPrice');");
   }
   int requests() const { return a.requests() + b.requests(); }
 };
@@ -58,7 +60,28 @@ TEST_CASE("each provider is asked once per execution, whatever the plan") {
       {"SELECT count(*) FROM rpc_probe WHERE provider_id NOT IN ('a')", "1", 2},
       {"SELECT count(*) FROM rpc_probe WHERE provider_id IN ()", "0", 0},
       {"SELECT count(*) FROM rpc_probe WHERE provider_id = NULL", "0", 0},
-      {"SELECT count(*) FROM rpc_probe WHERE provider_id IS NULL", "0", 2},
+      {"SELECT count(*) FROM rpc_probe WHERE provider_id IS NULL", "0", 0},
+      {"SELECT count(*) FROM rpc_probe WHERE provider_id IS NOT NULL AND provider_id IS 'a'", "1", 1},
+      {"SELECT count(*) FROM rpc_probe WHERE provider_id = x'61'", "0", 0},
+      {"SELECT count(*) FROM rpc_probe WHERE provider_id = 'a' AND provider_id = 'b'", "0", 0},
+      {"SELECT count(*) FROM rpc_probe WHERE samples = 1 AND samples = 2", "0", 0},
+      {"SELECT count(*) FROM rpc_probe('[]', 'parallel') WHERE mode = 'sequential'", "0", 0},
+      {"SELECT count(*) FROM rpc_probe WHERE provider_id = 'A' COLLATE NOCASE", "1", 1},
+      {"SELECT count(*) FROM rpc_probe WHERE provider_id COLLATE RTRIM IN ('A', 'b ')", "1", 1},
+      {"SELECT count(*) FROM rpc_probe WHERE method = 'ETH_CHAINID' COLLATE NOCASE", "2", 2},
+      {"SELECT count(*) FROM rpc_probe WHERE method > 'eth' AND method NOT LIKE '%gas%'", "2", 2},
+      {"SELECT count(*) FROM n JOIN rpc_probe r ON n.p = r.provider_id", "2", 2},
+      {"SELECT count(*) FROM n LEFT JOIN rpc_probe r ON n.p = r.provider_id", "3", 2},
+      {"SELECT count(*) FROM n CROSS JOIN rpc_probe r ON n.p = r.provider_id", "2", 2},
+      {"SELECT count(*) FROM m JOIN rpc_probe r ON r.method = m.m", "4", 4},
+      {"SELECT count(*) FROM m LEFT JOIN rpc_probe r ON r.method = m.m AND r.provider_id = 'a'", "2", 2},
+      {"SELECT count(*) FROM rpc_probe r JOIN m USING (method)", "4", 4},
+      {"SELECT count(*) FROM rpc_probe WHERE (provider_id, method) IN (SELECT 'a', m FROM m)", "2", 2},
+      {"SELECT count(*) FROM rpc_probe WHERE (method = 'eth_chainId' AND provider_id = 'a') OR (method = "
+       "'eth_gasPrice' AND provider_id = 'b')",
+       "2", 2},
+      {"SELECT count(*) FROM rpc_probe WHERE method = 'eth_chainId' OR provider_id = 'a'", "3", 3},
+      {"SELECT count(*) FROM rpc_probe WHERE method = 'eth_chainId' OR ok = 1", "4", 4},
       {"SELECT count(*) FROM rpc_probe WHERE provider_id = 'nobody'", "0", 0},
       {"SELECT count(*) FROM rpc_probe x, rpc_probe y", "4", 2},
       {"SELECT count(*) FROM rpc_probe x JOIN rpc_probe y USING (provider_id)", "2", 2},
@@ -78,7 +101,6 @@ TEST_CASE("each provider is asked once per execution, whatever the plan") {
       {"SELECT count(*) FROM rpc_probe WHERE (provider_id = 'a' AND samples = 2) OR (provider_id = 'b' AND samples = "
        "3)",
        "5", 5},
-      {"SELECT count(*) FROM rpc_probe WHERE samples IN (1, 2)", "6", 6},
       {"SELECT count(*) FROM rpc_probe WHERE latency_ms < 0", "0", 2},
       {"SELECT count(*) FROM (SELECT * FROM rpc_probe WHERE block_number < 0 LIMIT 1)", "0", 2},
       {"SELECT count(*) FROM rpc_probe WHERE provider_id IN ('a', 'b') AND method IN ('eth_blockNumber', "
@@ -94,6 +116,75 @@ TEST_CASE("each provider is asked once per execution, whatever the plan") {
   INFO(shape.sql);
   CHECK(fleet.host.run(shape.sql) == Rows{shape.rows});
   CHECK(fleet.requests() == shape.requests);
+}
+
+TEST_CASE("what cannot act before anybody is asked is an error, and nobody is asked") {
+  Fleet fleet;
+  const auto wrong = GENERATE(values<std::pair<const char*, const char*>>({
+      {"SELECT * FROM rpc_probe WHERE samples > 1", "samples is an argument"},
+      {"SELECT * FROM rpc_probe WHERE samples IN (1, 2)", "samples is an argument"},
+      {"SELECT * FROM rpc_probe WHERE samples IS NULL", "samples is an argument"},
+      {"SELECT * FROM rpc_probe WHERE samples BETWEEN 1 AND 2", "samples is an argument"},
+      {"SELECT * FROM rpc_probe WHERE samples + 0 = 2", "samples is an argument"},
+      {"SELECT samples FROM rpc_probe", "samples is an argument"},
+      {"SELECT * FROM rpc_probe WHERE mode LIKE 'para%'", "mode is an argument"},
+      {"SELECT * FROM rpc_probe r CROSS JOIN t ON r.mode = t.p", "mode is an argument"},
+      {"SELECT * FROM rpc_probe x JOIN rpc_probe y USING (method)", "method decides what is asked"},
+  }));
+  INFO(wrong.first);
+  CHECK(fleet.host.error(wrong.first).find(std::string("rpc_probe: ") + wrong.second) == 0);
+  CHECK(fleet.requests() == 0);
+}
+
+TEST_CASE("an execution has its own rows while another statement holds a cursor that was never scanned") {
+  Fleet fleet;
+  sqlite3_stmt* holder = nullptr;
+  REQUIRE(sqlite3_prepare_v2(fleet.host.db(), "SELECT 1 UNION ALL SELECT samples FROM (SELECT count(*) AS samples FROM "
+                             "t LEFT JOIN rpc_probe r ON r.provider_id = 'nobody' WHERE t.p IS NULL)", -1, &holder,
+                             nullptr) == SQLITE_OK);
+  sqlite3_stmt* other = nullptr;
+  REQUIRE(sqlite3_prepare_v2(fleet.host.db(), "SELECT 1 FROM t LEFT JOIN rpc_probe ON t.p = 'z' AND error = t.p", -1,
+                             &other, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_step(holder) == SQLITE_ROW);
+  REQUIRE(sqlite3_step(other) == SQLITE_ROW);
+  const int before = fleet.requests();
+  sqlite3_stmt* statement = nullptr;
+  REQUIRE(sqlite3_prepare_v2(fleet.host.db(), "SELECT count(*) FROM rpc_probe x, rpc_probe y", -1, &statement,
+                             nullptr) == SQLITE_OK);
+  for (int execution = 1; execution <= 4; ++execution) {
+    if (execution == 3) fleet.host.run("CREATE TABLE another (x)");  // SQLite prepares it anew
+    REQUIRE(sqlite3_step(statement) == SQLITE_ROW);
+    sqlite3_reset(statement);
+    CHECK(fleet.requests() - before == 2 * execution);
+  }
+  for (sqlite3_stmt* each : {holder, other, statement}) sqlite3_finalize(each);
+}
+
+namespace {
+
+/// A host's function that runs a statement of its own and gives its first value.
+void run_inside(sqlite3_context* context, int, sqlite3_value**) {
+  auto* statement = static_cast<sqlite3_stmt*>(sqlite3_user_data(context));
+  if (sqlite3_step(statement) == SQLITE_ROW) sqlite3_result_int(context, sqlite3_column_int(statement, 0));
+  sqlite3_reset(statement);
+}
+
+}  // namespace
+
+TEST_CASE("a statement that a host's function runs inside another is an execution of its own each time") {
+  Fleet fleet;
+  sqlite3_stmt* polls = nullptr;
+  REQUIRE(sqlite3_prepare_v2(fleet.host.db(), "SELECT count(*) FROM rpc_probe x JOIN rpc_probe y ON x.provider_id = "
+                             "y.provider_id WHERE (SELECT count(*) FROM rpc_probe z WHERE z.provider_id = x.provider_id)",
+                             -1, &polls, nullptr) == SQLITE_OK);
+  sqlite3_create_function(fleet.host.db(), "polled", 0, SQLITE_UTF8, polls, run_inside, nullptr, nullptr);
+  for (int time = 1; time <= 2; ++time) {
+    const int before = fleet.requests();
+    CHECK(fleet.host.run("SELECT sum(polled()) FROM t, rpc_probe r WHERE r.provider_id = 'a'") == Rows{"6"});
+    CHECK(fleet.requests() - before == 1 + 3 * 2);
+    fleet.host.run("CREATE TABLE another" + std::to_string(time) + " (x)");  // both are prepared anew
+  }
+  sqlite3_finalize(polls);
 }
 
 TEST_CASE("every execution polls anew, also of one prepared statement") {
