@@ -142,7 +142,7 @@ class Generator:
             f"{p}.block_number IS NULL", f"{p}.block_number = 16", f"{p}.block_number = '16'", f"{p}.block_number > 16.5",
             f"{p}.block_number BETWEEN 10 AND 17", f"{p}.error_class IS NULL", f"{p}.error_class = 'rpc'",
             f"{p}.chain IS NULL", f"{p}.error IS NOT NULL", f"{p}.ok IS {p}.sample", f"{p}.http_status = 200",
-            f"{p}.block_number IN (SELECT n FROM w)", f"{p}.rowid = {p}.rowid", f"{p}.latency_ms < 0"))
+            f"{p}.block_number IN (SELECT n FROM w)", f"{p}.latency_ms < 0"))
 
     def simple(self, p, columns, method_share=0.4):
         if self.chance(method_share):
@@ -254,25 +254,35 @@ class Generator:
 
     def right(self):
         other, scope, shown = self.other()
-        condition = self.conjunction("p", scope)
-        if self.chance(0.5):  # here SQLite does not show the table what restricts it
-            kind = FREE if condition.kind == FREE else COMPARED
-            return Query(f"SELECT {shown}, {self.columns('p')} FROM {{p}} p RIGHT JOIN {other} "
-                         f"ON {condition.text.replace('{only p}', '')}", self.expectations(p=kind))
-        return Query(f"SELECT {shown}, {self.columns('p')} FROM {other} RIGHT JOIN {{p}} p "
-                     f"ON {condition.text.replace('{only p}', '')}", self.expectations(p=FREE))
+        condition = self.unmixed(scope)
+        if self.chance(0.5):
+            return self.hidden(other, shown, condition, f"{{p}} p RIGHT JOIN {other}")
+        return self.united(other, shown, condition, f"{other} RIGHT JOIN {{p}} p")
 
     def full(self):
-        if self.chance(0.3):  # what was asked for the join, and the default for the rest
-            united = "(SELECT * FROM {asked} WHERE method = 'eth_blockNumber' OR method IN (SELECT m FROM ms))"
-            return Query(f"SELECT o.n, {self.columns('p')} FROM " + self.pick(
-                "ms o FULL JOIN {p} p ON p.method = o.m", "{p} p FULL JOIN ms o ON p.method = o.m"),
-                self.expectations(p=FREE) + [{"p": united}])
         other, scope, shown = self.other()
-        condition = self.conjunction("p", scope, method_share=0)
-        return Query(f"SELECT {shown}, {self.columns('p')} FROM " + self.pick(
-            f"{other} FULL JOIN {{p}} p ON {condition.text}", f"{{p}} p FULL JOIN {other} ON {condition.text}"),
-            self.expectations(p=FREE))
+        condition = self.unmixed(scope)
+        if self.chance(0.5):
+            return self.hidden(other, shown, condition, f"{{p}} p FULL JOIN {other}")
+        return self.united(other, shown, condition, f"{other} FULL JOIN {{p}} p")
+
+    def unmixed(self, scope):
+        while (condition := self.conjunction("p", scope)).mixed:
+            pass
+        return condition
+
+    def hidden(self, other, shown, condition, join):
+        """SQLite does not show the table what restricts it here."""
+        kind = FREE if condition.kind == FREE else COMPARED
+        return Query(f"SELECT {shown}, {self.columns('p')} FROM {join} ON {condition.text}", self.expectations(p=kind))
+
+    def united(self, other, shown, condition, join):
+        """All rows of the table are wanted, also those that do not meet the condition: the default method's. What the
+        condition names is asked beside, since the table cannot see that this is no inner join."""
+        united = ("(SELECT p.* FROM {asked} p WHERE p.method = 'eth_blockNumber' OR "
+                  f"EXISTS (SELECT 1 FROM {other} WHERE {condition.text}))")
+        return Query(f"SELECT {shown}, {self.columns('p')} FROM {join} ON {condition.text}",
+                     self.expectations(p=FREE) + ([] if condition.kind == FREE else [{"p": united}]))
 
     def natural(self):
         where = self.pick("", " WHERE p.ok", " WHERE p.provider_id <> 'two'")
