@@ -1,6 +1,7 @@
 """Providers on loopback that count what each is asked, in the process of the test."""
 
 import collections
+import hashlib
 import http.server
 import json
 import os
@@ -127,4 +128,4 @@ class Chain(Fleet):
 
     @staticmethod
     def hash_of(number):
-        return "0x" + keccak(str(number).encode()).hex()
+        return "0x" + hashlib.sha256(number.encode()).hexdigest()
