@@ -20,6 +20,9 @@ if [ ! -x "$nodes/node_modules/.bin/hardhat" ] || [ ! -d "$nodes/node_modules/@f
     "@foundry-rs/anvil-$foundry@1.7.1" "@foundry-rs/cast-$foundry@1.7.1" hardhat@2.29.1 >&2
 fi
 
+say "Building the oldest and the newest SQLite"
+tests/sqlite/build.sh build/sqlite
+
 say "Building"
 configure release -DRPCROUTE_TESTS=ON
 cmake --build build

@@ -14,6 +14,11 @@ sys.path.insert(0, str(ROOT / "tests" / "live"))
 from nodes import script  # noqa: E402,F401  (for those who import this)
 
 EXTENSION = os.path.abspath(os.environ.get("RPCROUTE_EXTENSION", "build/rpcroute.so"))
+
+# On which SQLite the tests are to run: LD_LIBRARY_PATH finds another than the distribution's, or silently does not.
+WANTED = os.environ.get("RPCROUTE_SQLITE", sqlite3.sqlite_version)
+assert sqlite3.sqlite_version == WANTED, f"runs on SQLite {sqlite3.sqlite_version}; tests/run.sh builds {WANTED}"
+
 FULL = "sqlite3_rpcroute_init"
 OFFLINE = "sqlite3_rpcroute_offline_init"
 
