@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +81,8 @@ class Constraints {
 
   /// Throws Error when the argument does not accept the value.
   void give(const Argument& argument, OwnedValue value);
+  /// There is another comparison with the key, which SQLite makes.
+  void see(const std::string& key) { seen_.insert(key); }
   void restrict(const std::string& key, KeyTerm term) { terms_[key].push_back(std::move(term)); }
 
   /// Whether an argument was given two values: then no row can be a result.
@@ -93,6 +96,8 @@ class Constraints {
   std::optional<std::string> text(std::string_view name) const;
 
   bool restricts(std::string_view key) const { return terms_.find(key) != terms_.end(); }
+  /// Whether SQLite has offered any term on the key.
+  bool knows(std::string_view key) const { return restricts(key) || seen_.find(key) != seen_.end(); }
   /// Whether a row whose column `key` holds `text`, or NULL, can be a result.
   bool admits(std::string_view key, std::optional<std::string_view> text) const;
   /// The texts that the terms on `key` name and all admit, each once. Not all that they admit: a collation knows more.
@@ -106,6 +111,7 @@ class Constraints {
   const std::vector<Argument>* arguments_;
   std::map<std::string, OwnedValue, std::less<>> values_;
   std::map<std::string, std::vector<KeyTerm>, std::less<>> terms_;
+  std::set<std::string, std::less<>> seen_;
   bool contradict_ = false;
 };
 

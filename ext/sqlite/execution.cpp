@@ -1,65 +1,137 @@
+// A tag is sixteen hexadecimal digits, the statement's address; '?', or '=' once it is known to be the one that runs the
+// plan; and for each statement that had been prepared anew by then, its address, ':', how often, ','; and '|'.
 #include "sqlite/execution.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
 
 namespace rpcroute::sqlite {
 namespace {
+
+constexpr std::size_t kDigits = 16;
+constexpr char kSupposed = '?';
+constexpr char kKnown = '=';
 
 int runs(sqlite3_stmt* statement) {
   return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_RUN, 0);
 }
 
+int times_prepared_anew(sqlite3_stmt* statement) {
+  return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 0);
+}
+
+std::string digits_of(sqlite3_stmt* statement) {
+  char digits[kDigits + 1];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(statement)));
+  return digits;
+}
+
+sqlite3_stmt* statement_of(const char* digits) {
+  unsigned long long address = 0;
+  std::from_chars(digits, digits + kDigits, address, 16);
+  return reinterpret_cast<sqlite3_stmt*>(static_cast<std::uintptr_t>(address));
+}
+
+/// How often the statement had been prepared anew when the tag was made.
+int times_by_tag(const char* plan, sqlite3_stmt* statement) {
+  const char* entry = plan + kDigits + 1;
+  while (*entry != '|') {
+    const char* end = std::strchr(entry, ',');
+    int times = 0;
+    std::from_chars(entry + kDigits + 1, end, times);
+    if (statement_of(entry) == statement) return times;
+    entry = end + 1;
+  }
+  return 0;
+}
+
 }  // namespace
 
-/// The execution inside sqlite3_step(). Where there are several and none is `prepared`: nullopt without `prepared`,
-/// else the newest that was prepared anew.
-std::optional<ExecutionId> Executions::running(sqlite3_stmt* prepared) const {
-  std::vector<sqlite3_stmt*> stepping;  // newest first
-  for (sqlite3_stmt* each = sqlite3_next_stmt(db_, nullptr); each != nullptr; each = sqlite3_next_stmt(db_, each)) {
-    if (sqlite3_stmt_busy(each) != 0 && sqlite3_data_count(each) == 0) stepping.push_back(each);
-  }
-  if (stepping.empty()) return std::nullopt;
-  sqlite3_stmt* found = stepping.front();
-  if (stepping.size() > 1) {
-    if (prepared == nullptr) return std::nullopt;
-    if (std::find(stepping.begin(), stepping.end(), prepared) != stepping.end()) {
-      found = prepared;
-    } else {
-      const auto anew = std::find_if(stepping.begin(), stepping.end(), [](sqlite3_stmt* statement) {
-        return sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 0) > 0;
-      });
-      if (anew != stepping.end()) found = *anew;
+std::vector<sqlite3_stmt*> Executions::statements() const {
+  std::vector<sqlite3_stmt*> all;  // newest first
+  for (sqlite3_stmt* each = nullptr; (each = sqlite3_next_stmt(db_, each)) != nullptr;) all.push_back(each);
+  return all;
+}
+
+std::string Executions::tag() {
+  just_opened_ = false;
+  const auto all = statements();
+  sqlite3_stmt* prepared = all.front();
+  // Whoever had this address before is gone.
+  std::erase_if(executions_, [&](const auto& entry) { return entry.first.first == prepared && entry.second.cursors == 0; });
+  std::string tag = digits_of(prepared) + kSupposed;
+  for (sqlite3_stmt* each : all) {
+    if (const int times = times_prepared_anew(each); times > 0) {
+      tag += digits_of(each) + ':' + std::to_string(times) + ',';
     }
   }
-  return ExecutionId{found, runs(found)};
+  return tag + '|';
 }
 
-std::optional<ExecutionId> Executions::cursor_opened() {
-  const auto execution = running(nullptr);
-  ++(execution ? executions_[*execution].cursors : unbound_cursors_);
-  return execution;
+const char* Executions::behind_tag(const char* plan) {
+  return std::strchr(plan, '|') + 1;
 }
 
-Execution& Executions::cursor_filtered(std::optional<ExecutionId>& cursor, sqlite3_stmt*& prepared,
-                                       const void* table) {
-  if (!cursor) {
-    cursor = running(prepared).value_or(ExecutionId{prepared, 0});
-    ++executions_[*cursor].cursors;
-    --unbound_cursors_;
+/// The statement that runs a plan: the one it was made for, if that is running, else one that has taken a program over
+/// since. Only its first scan may find several: then the former, which would otherwise be a coincidence of addresses.
+sqlite3_stmt* Executions::running(const char* plan) const {
+  sqlite3_stmt* supposed = statement_of(plan);
+  if (plan[kDigits] == kKnown) return supposed;
+  sqlite3_stmt* found = nullptr;
+  for (sqlite3_stmt* each : statements()) {
+    if (sqlite3_stmt_busy(each) == 0) continue;
+    if (each == supposed) return supposed;
+    if (found == nullptr && times_prepared_anew(each) > times_by_tag(plan, each)) found = each;
   }
-  prepared = cursor->first;
-  return executions_[*cursor].memory[table];
+  return found;
+}
+
+Execution& Executions::cursor_filtered(std::optional<ExecutionId>& cursor, const ScanOf& scan) {
+  just_opened_ = false;
+  if (!cursor) {
+    sqlite3_stmt* statement = running(scan.plan);
+    cursor = ExecutionId{statement, statement == nullptr ? 0 : runs(statement)};
+    ++executions_[*cursor].cursors;
+    if (statement != nullptr) {
+      auto* tag = const_cast<char*>(scan.plan);  // SQLite keeps for us what xBestIndex allocated
+      std::memcpy(tag, digits_of(statement).data(), kDigits);
+      tag[kDigits] = kKnown;
+    }
+  }
+  Memory& memory = executions_[*cursor].memories[scan.table];
+  if (memory.idle && memory.plans.contains(scan.plan)) memory = {};  // another firing of a trigger
+  memory.idle = false;
+  memory.lasts = scan.lasts;
+  memory.plans.insert(scan.plan);
+  return memory.content;
 }
 
 void Executions::cursor_closed(const std::optional<ExecutionId>& cursor) {
-  --(cursor ? executions_[*cursor].cursors : unbound_cursors_);
-  drop_finished();
+  if (cursor) --executions_[*cursor].cursors;
+  if (!just_opened_) drop_finished();
+  just_opened_ = false;
 }
 
 void Executions::drop_finished() {
-  if (unbound_cursors_ > 0) return;
-  std::erase_if(executions_, [](const auto& entry) { return entry.second.cursors == 0; });
+  const auto all = statements();
+  const auto is_over = [&](const ExecutionId& id) {
+    const bool exists = std::find(all.begin(), all.end(), id.first) != all.end();
+    return !exists || sqlite3_stmt_busy(id.first) == 0 || runs(id.first) != id.second;
+  };
+  for (auto entry = executions_.begin(); entry != executions_.end();) {
+    auto& memories = entry->second.memories;
+    const bool is_idle = entry->second.cursors == 0;
+    if (is_idle) {
+      std::erase_if(memories, [](const auto& each) { return !each.second.lasts; });
+      for (auto& each : memories) each.second.idle = true;
+    }
+    const bool done = is_idle && (memories.empty() || is_over(entry->first));
+    entry = done ? executions_.erase(entry) : std::next(entry);
+  }
 }
 
 }  // namespace rpcroute::sqlite

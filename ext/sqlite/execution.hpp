@@ -2,27 +2,29 @@
 //
 // SQLite may scan a table many times within one execution (joins, OR, sub-selects, two references), and tells a virtual
 // table neither which statement it serves nor when that statement starts over. But
-//  - the statement that is inside sqlite3_step() is the one that is busy and shows no row: one that waits for its next
-//    step has a row to show. There are several only while a function that the host registered runs SQL of its own;
-//    then the plan tells them apart, for while xBestIndex runs, the newest statement is the one being prepared. (When
-//    SQLite prepares a statement anew, that is a temporary one, whose program the old statement then takes over.)
-//  - SQLite counts the runs of a statement;
-//  - a statement holds its cursors open until it is reset, and a trigger its own until that firing ends.
+//  - while xBestIndex runs, the newest statement is the one being prepared. Where SQLite prepares a statement anew, that
+//    is a temporary one, whose program the old statement then takes over, and SQLite counts that it did. So a plan that
+//    carries a tag with both finds the statement that runs it at its first scan, and keeps it from then on;
+//  - SQLite counts the runs of a statement, too;
+//  - a trigger closes its cursors at the end of each firing, and the next firing scans by the same plans.
 #pragma once
 
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <typeindex>
 #include <utility>
+#include <vector>
 
 #include "sqlite/api.hpp"
 
 namespace rpcroute::sqlite {
 
-/// The memory that one execution has for one table. Handed to its open(); dropped when the execution's last cursor closes.
+/// The memory that one execution has for one table. Handed to its open(). A memory that lasts is kept until the execution
+/// ends, or a trigger fires again; another until no cursor of the execution is open.
 class Execution {
  public:
   /// The memo of type `Memo` under `key`, made by default construction on first use.
@@ -45,29 +47,43 @@ class Executions {
  public:
   explicit Executions(sqlite3* db) : db_(db) {}
 
-  /// During xBestIndex: the statement being prepared.
-  sqlite3_stmt* being_prepared() const { return sqlite3_next_stmt(db_, nullptr); }
+  /// During xBestIndex: the tag that a plan begins with, which names the statement being prepared.
+  std::string tag();
+  /// What stands behind the tag of a plan.
+  static const char* behind_tag(const char* plan);
 
-  /// The execution that a cursor belongs to: nullopt while it is opened inside several statements at once, until its
-  /// first scan.
-  std::optional<ExecutionId> cursor_opened();
-  /// The cursor is scanned by a plan made for `prepared`, which becomes the statement that runs it. Binds the cursor,
-  /// and returns the memory that its execution has for `table`.
-  Execution& cursor_filtered(std::optional<ExecutionId>& cursor, sqlite3_stmt*& prepared, const void* table);
+  void cursor_opened() { just_opened_ = true; }
+
+  /// How a cursor is scanned.
+  struct ScanOf {
+    const void* table;
+    const char* plan;  ///< as made, in memory of SQLite's: its address tells the places in a statement apart
+    bool lasts;        ///< the memory
+  };
+  /// Binds the cursor to its execution at its first scan, and returns the memory that this has for the table.
+  Execution& cursor_filtered(std::optional<ExecutionId>& cursor, const ScanOf& scan);
   void cursor_closed(const std::optional<ExecutionId>& cursor);
 
  private:
-  std::optional<ExecutionId> running(sqlite3_stmt* prepared) const;
-  void drop_finished();
+  struct Memory {
+    Execution content;
+    std::set<const char*> plans;
+    bool lasts = false;
+    bool idle = false;  ///< no cursor has been open since the last scan
+  };
 
   struct InProgress {
-    std::map<const void*, Execution> memory;  ///< by table
+    std::map<const void*, Memory> memories;  ///< by table
     std::size_t cursors = 0;
   };
 
+  std::vector<sqlite3_stmt*> statements() const;
+  sqlite3_stmt* running(const char* plan) const;
+  void drop_finished();
+
   sqlite3* db_;
   std::map<ExecutionId, InProgress> executions_;
-  std::size_t unbound_cursors_ = 0;  ///< may belong to any execution, and keep all
+  bool just_opened_ = false;  ///< SQLite opens a cursor anew before it closes the one in its place
 };
 
 }  // namespace rpcroute::sqlite

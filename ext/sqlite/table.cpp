@@ -1,16 +1,15 @@
 // The module that serves every Table.
 //
-// Plan, shared by xBestIndex and xFilter, in idxStr: sixteen hexadecimal digits name the statement (see execution.hpp);
-// then comes, for each value passed to xFilter in order, a letter and the number of the column: "a18" an argument, "k1b"
+// Plan, shared by xBestIndex and xFilter, in idxStr: the tag of the statement (see execution.hpp); then, for each value passed to xFilter in order, a letter and the number of the column: "a18" an argument, "k1b"
 // a key that equals one value, "s1b" one that IS it, "i1b" one that is in a list, each with the letter of its collation,
 // "n1" a key that is NULL, "x1" any other term on a column; at last, where this plan may not run, '!' and the reason.
 #include "sqlite/table.hpp"
 
-#include <charconv>
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "sqlite/late_terms.hpp"
 #include "sqlite/query.hpp"
 
 namespace rpcroute::sqlite {
@@ -97,29 +96,45 @@ int disconnect(sqlite3_vtab* table) noexcept {
   return SQLITE_OK;
 }
 
+bool chooses(Role role) {
+  return role == Role::choice || role == Role::addressee;
+}
+
+bool sends(const Table& table) {
+  return std::any_of(table.columns.begin(), table.columns.end(),
+                     [](const AnyColumn& column) { return column.role == Role::addressee; });
+}
+
 /// Builds a plan from the terms that SQLite offers.
 class Planner {
  public:
-  Planner(const Table& table, sqlite3_index_info& info) : table_(table), info_(info) {}
+  Planner(const Table& table, sqlite3_index_info& info) : table_(table), info_(info) {
+    given_.resize(table.arguments.size());
+    if (sends(table)) scan_ = kSending;
+    cost_ = scan_.cost;
+  }
 
-  void plan(sqlite3_stmt* statement) {
-    char digits[24];
-    std::snprintf(digits, sizeof digits, "%016llx",
-                  static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(statement)));
-    plan_ = digits;
+  void plan(std::string tag) {
+    plan_ = std::move(tag);
     for (int i = 0; i < info_.nConstraint; ++i) take(i);
     require_all_arguments();
     if (!refusal_.empty()) plan_ += "!" + refusal_;
     info_.estimatedCost = cost_;
-    info_.estimatedRows = 25;
+    info_.estimatedRows = scan_.rows;
     info_.idxStr = sqlite3_mprintf("%s", plan_.c_str());
     if (info_.idxStr == nullptr) throw std::bad_alloc();
     info_.needToFreeIdxStr = 1;
   }
 
  private:
-  /// A scan may wait for the network: the fewer of them the better, so it goes outermost.
-  static constexpr double kScan = 1e9;
+  /// A scan may wait for the network: the fewer of them the better, so it goes outermost. One that sends goes innermost:
+  /// where nothing else is found, nothing is sent.
+  struct Estimate {
+    double cost;
+    sqlite3_int64 rows;
+  };
+  static constexpr Estimate kAsking{1e9, 25};
+  static constexpr Estimate kSending{1e4, 1'000'000'000};
   /// Terms make a scan cheaper and are passed even where they do nothing, so that SQLite scans each branch of an OR for
   /// itself: only then is it known what a branch chooses. Not so cheap that a join asks for one key after another.
   static constexpr double kTerm = 0.1;
@@ -142,10 +157,13 @@ class Planner {
   void take_argument(int i, std::size_t number, const Argument& argument) {
     const auto& constraint = info_.aConstraint[i];
     const std::string name = argument.name;
-    given_.resize(table_.arguments.size());
     given_[number - table_.columns.size()] = true;
-    if (!is_equality(constraint.op)) return refuse(name + " is an argument: it takes one value, by = or by position");
-    if (sqlite3_vtab_in(&info_, i, -1) != 0) return refuse(name + " is an argument: it takes one value by =, not IN");
+    const bool is_list = sqlite3_vtab_in(&info_, i, -1) != 0;
+    if (is_list || !is_equality(constraint.op)) {
+      refuse(name + " is an argument: it takes one value, by = or by position" + (is_list ? ", not IN" : ""));
+      cost_ = 1;  // wrong under any plan: the sooner it is told the better
+      return;
+    }
     if (!constraint.usable) return refuse(name + " is an argument: its value must be known before the table is read");
     // An argument is used as given, NULL included, and its echo equals it: a check by SQLite could only drop every row
     // of asof_join(…, NULL, …), since NULL = NULL is not true.
@@ -155,8 +173,7 @@ class Planner {
 
   void take_term(int i, std::size_t number, const AnyColumn& column) {
     const auto& constraint = info_.aConstraint[i];
-    const bool chooses = column.role == Role::choice || column.role == Role::addressee;
-    if (constraint.usable && !chooses) cheapen(kTerm);
+    if (constraint.usable && !chooses(column.role)) cheapen(kTerm);
     if (column.role == Role::plain || constraint.op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL) {
       if (constraint.usable) pass(i, 'x', number);
       return;
@@ -164,19 +181,25 @@ class Planner {
     const bool is_null = constraint.op == SQLITE_INDEX_CONSTRAINT_ISNULL;
     const std::string decides = std::string(column.name) + " decides what is asked: ";
     if (!is_null && !is_equality(constraint.op)) {
-      if (column.role == Role::addressee) refuse(decides + "it takes = and IN, for other terms would act too late");
+      if (column.role == Role::addressee) {
+        refuse(decides + "it takes = and IN, for other terms would act too late");
+      } else if (constraint.usable) {
+        pass(i, 'x', number);
+      }
       return;
     }
     const auto collation = find_collation(sqlite3_vtab_collation(&info_, i));
     if (!collation || !constraint.usable) {
-      if (chooses && collation) refuse(decides + "what it equals must be known before this table is read");
-      if (chooses && !collation) refuse(decides + "it compares under the collations of SQLite itself");
+      if (chooses(column.role) && collation) refuse(decides + "what it equals must be known before this table is read");
+      if (chooses(column.role) && !collation) refuse(decides + "it compares under the collations of SQLite itself");
       return;
     }
-    if (chooses) cheapen(kChoice);
+    if (chooses(column.role)) cheapen(kChoice);
     const bool whole_list = !is_null && sqlite3_vtab_in(&info_, i, -1) != 0;
     if (whole_list) sqlite3_vtab_in(&info_, i, 1);
     const char equality = constraint.op == SQLITE_INDEX_CONSTRAINT_IS ? 's' : 'k';
+    // Where it sends, the table alone decides: a comparison that is left then is one it has not seen.
+    if (column.role == Role::addressee) info_.aConstraintUsage[i].omit = 1;
     pass(i, is_null ? 'n' : whole_list ? 'i' : equality, number);
     if (!is_null) plan_ += static_cast<char>(*collation);
   }
@@ -185,7 +208,6 @@ class Planner {
   void require_all_arguments() {
     constexpr sqlite3_uint64 kEverything = ~sqlite3_uint64{0};
     if (info_.colUsed == kEverything) return;  // SQLite does not know
-    given_.resize(table_.arguments.size());
     for (std::size_t i = 0; i < given_.size(); ++i) {
       const std::size_t number = table_.columns.size() + i;
       if (given_[i] || number >= 63 || (info_.colUsed >> number & 1) == 0) continue;
@@ -207,7 +229,7 @@ class Planner {
 
   void cheapen(double factor) {
     if (cost_ < kRefused && factor < cheapened_) {
-      cost_ = kScan * factor;
+      cost_ = scan_.cost * factor;
       cheapened_ = factor;
     }
   }
@@ -222,7 +244,8 @@ class Planner {
   std::string plan_;
   std::string refusal_;
   std::vector<bool> given_;
-  double cost_ = kScan;
+  Estimate scan_ = kAsking;
+  double cost_ = 0;
   double cheapened_ = 1;
   int passed_ = 0;
 };
@@ -230,7 +253,7 @@ class Planner {
 int best_index(sqlite3_vtab* vtab, sqlite3_index_info* info) noexcept {
   const Module& module = static_cast<VirtualTable*>(vtab)->module;
   return report(vtab, guard(module.table.name, [&] {
-                  Planner(module.table, *info).plan(module.connection->executions().being_prepared());
+                  Planner(module.table, *info).plan(module.connection->executions().tag());
                 }));
 }
 
@@ -238,7 +261,7 @@ int open(sqlite3_vtab* vtab, sqlite3_vtab_cursor** out) noexcept {
   const Module& module = static_cast<VirtualTable*>(vtab)->module;
   return report(vtab, guard(module.table.name, [&] {
                   auto cursor = std::make_unique<Cursor>(module.table);
-                  cursor->execution = module.connection->executions().cursor_opened();
+                  module.connection->executions().cursor_opened();
                   *out = cursor.release();
                 }));
 }
@@ -259,31 +282,6 @@ std::vector<OwnedValue> whole_list(sqlite3_value* list) {
   return values;
 }
 
-/// The statement that a plan is for: read from its digits, and written over them once it is known which one runs it.
-class PlannedStatement {
- public:
-  explicit PlannedStatement(const char* plan) : digits_(plan) {
-    unsigned long long address = 0;
-    std::from_chars(plan, plan + kDigits, address, 16);
-    statement = reinterpret_cast<sqlite3_stmt*>(static_cast<std::uintptr_t>(address));
-  }
-
-  static constexpr std::size_t kDigits = 16;
-  sqlite3_stmt* statement;
-
-  const char* rest() const { return digits_ + kDigits; }
-
-  void remember() const {
-    char digits[kDigits + 1];
-    std::snprintf(digits, sizeof digits, "%016llx",
-                  static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(statement)));
-    std::memcpy(const_cast<char*>(digits_), digits, kDigits);  // SQLite keeps for us what Planner allocated
-  }
-
- private:
-  const char* digits_;
-};
-
 Constraints read_plan(const Table& table, const char* plan, sqlite3_value** values) {
   Constraints constraints(table.arguments);
   for (int i = 0; *plan != '\0'; ++i) {
@@ -296,8 +294,11 @@ Constraints read_plan(const Table& table, const char* plan, sqlite3_value** valu
       constraints.give(*argument, OwnedValue(values[i]));
       continue;
     }
-    if (how == 'x') continue;
     const char* key = table.columns[number].name;
+    if (how == 'x') {
+      constraints.see(key);
+      continue;
+    }
     const auto collation = how == 'n' ? Collation::binary : static_cast<Collation>(*plan++);
     if (how == 'n' || (how == 's' && Value(values[i]).is_null())) {
       constraints.restrict(key, KeyTerm::is_null());
@@ -314,20 +315,51 @@ Constraints read_plan(const Table& table, const char* plan, sqlite3_value** valu
   return constraints;
 }
 
+/// Throws Error when the statement compares what decides whom to ask where this table learns of it too late, so that rows
+/// would be hidden or missing. Where money is at stake that is told of the whole statement, before its first scan: terms
+/// that the table has taken are compared nowhere else.
+void refuse_late_terms(const Cursor& cursor, Execution& execution) {
+  const Table& table = cursor.table();
+  sqlite3_stmt* statement = cursor.execution->first;
+  std::vector<std::size_t> watched;
+  if (sends(table)) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      if (table.columns[i].role == Role::addressee) watched.push_back(i);
+    }
+    for (std::size_t i = 0; i < table.arguments.size(); ++i) watched.push_back(table.columns.size() + i);
+  } else {
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      const AnyColumn& column = table.columns[i];
+      if (column.role == Role::choice && !cursor.constraints.knows(column.name)) watched.push_back(i);
+    }
+  }
+  if (watched.empty() || statement == nullptr) return;
+  const auto late = execution.memo<std::optional<bool>>("late");
+  const auto comparison = sends(table) ? Comparison::any : Comparison::equality;
+  if (!*late) *late = compares_late(cursor.connection(), statement, &cursor.virtual_table(), watched, comparison);
+  if (!**late) return;
+  const char* name = table.columns[watched.front()].name;
+  throw Error(std::string(name) + (watched.size() > 1 ? ", or an argument," : "") +
+              " is compared where this table learns of it too late: give it = or IN in a term of its own, or compare what "
+              "WITH … AS MATERIALIZED has kept");
+}
+
 int filter(sqlite3_vtab_cursor* base, int, const char* plan, int, sqlite3_value** values) noexcept {
   Cursor& cursor = as_cursor(base);
   return report(base->pVtab, guard(cursor.table().name, [&] {
-                  cursor.scan.reset();
-                  PlannedStatement planned(plan);
+                  // Kept until the next scan is open: what it holds may be held by both.
+                  const std::unique_ptr<AnyScan> previous = std::move(cursor.scan);
+                  const Table& table = cursor.table();
+                  const bool lasts = table.reach == Reach::outside;
                   Execution& execution =
-                      cursor.connection().executions().cursor_filtered(cursor.execution, planned.statement, &cursor.table());
-                  planned.remember();
-                  if (cursor.table().reach == Reach::outside && cursor.connection().in_nested_statement()) {
+                      cursor.connection().executions().cursor_filtered(cursor.execution, {&table, plan, lasts});
+                  if (table.reach == Reach::outside && cursor.connection().in_nested_statement()) {
                     throw Error("refuses to run inside a statement that rpcroute itself started");
                   }
-                  cursor.constraints = read_plan(cursor.table(), planned.rest(), values);
+                  cursor.constraints = read_plan(table, Executions::behind_tag(plan), values);
                   if (cursor.constraints.contradict()) return;
-                  cursor.scan = cursor.table().open(cursor.connection(), execution, cursor.constraints);
+                  refuse_late_terms(cursor, execution);
+                  cursor.scan = table.open(cursor.connection(), execution, cursor.constraints);
                 }));
 }
 

@@ -32,7 +32,18 @@ class OwnLine final : public transaction::Records {
 class ArrivingScan : public sqlite::Scan<Record> {
  public:
   ArrivingScan(sqlite::Connection& connection, std::shared_ptr<TransactionRows> rows)
-      : connection_(connection), rows_(std::move(rows)), current_(rows_->at(connection_, 0)) {}
+      : connection_(connection), rows_(std::move(rows)) {
+    rows_->attach();
+    try {
+      current_ = rows_->at(connection_, 0);
+    } catch (...) {
+      rows_->detach();
+      throw;
+    }
+  }
+  ~ArrivingScan() override { rows_->detach(); }
+  ArrivingScan(const ArrivingScan&) = delete;
+  ArrivingScan& operator=(const ArrivingScan&) = delete;
 
   bool at_end() const override { return current_ == nullptr; }
   void next() override { current_ = rows_->at(connection_, ++position_); }
@@ -43,7 +54,7 @@ class ArrivingScan : public sqlite::Scan<Record> {
   sqlite::Connection& connection_;
   std::shared_ptr<TransactionRows> rows_;
   std::size_t position_ = 0;
-  const TransactionRows::Row* current_;
+  const TransactionRows::Row* current_ = nullptr;
 };
 
 }  // namespace

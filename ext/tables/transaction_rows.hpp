@@ -25,18 +25,26 @@ class TransactionRows {
  public:
   using Row = sqlite::Numbered<transaction::Record>;
 
-  /// `source` is let go, and with it what it holds of sockets and memory, as soon as it has told its last record.
+  /// `source` is let go, and with it what it holds of sockets and memory, as soon as it has told its last record or
+  /// nobody reads it any more.
   void begin(std::unique_ptr<transaction::Records> source);
   bool begun() const { return begun_; }
 
   /// The row at `position`, waiting for it if need be; nullptr past the last.
   const Row* at(sqlite::Connection& connection, std::size_t position);
 
+  /// A scan reads them, or does so no more.
+  void attach() { ++readers_; }
+  void detach() {
+    if (--readers_ == 0) source_.reset();
+  }
+
   /// The hashes of those so far that have left.
   std::vector<std::string> sent() const;
 
  private:
   bool begun_ = false;
+  int readers_ = 0;
   std::unique_ptr<transaction::Records> source_;
   std::vector<std::unique_ptr<Row>> rows_;
 };
