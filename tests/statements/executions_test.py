@@ -213,11 +213,11 @@ class Again(Executions):
         def check(holder, subject):
             def body():
                 subject.check()
-                self.database.execute(f"CREATE TABLE extra_{type(holder).__name__}_{type(subject).__name__} (x)")
-                subject.check()
-                self.database.create_collation("PLAIN", lambda a, b: (a > b) - (a < b))  # expires every statement
-                subject.check()
-                subject.check()
+                extra = f"extra_{type(holder).__name__}_{type(subject).__name__}"
+                for change in (f"CREATE TABLE {extra} (x)", f"ALTER TABLE {extra} ADD COLUMN y", f"CREATE TEMP TABLE {extra} (z)"):
+                    self.database.execute(change)
+                    subject.check()
+                    subject.check()
 
             self.while_held(holder, body)
 
