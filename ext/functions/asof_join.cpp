@@ -10,6 +10,7 @@
 #include "align/asof.hpp"
 #include "functions/asof_source.hpp"
 #include "functions/functions.hpp"
+#include "sqlite/stored_call.hpp"
 
 namespace rpcroute::functions {
 namespace {
@@ -82,6 +83,7 @@ class Histories {
     for (const auto& history : histories_) {
       if (history->is(source, by, time)) return *history;
     }
+    if (histories_.empty()) sqlite::refuse_stored_calls(connection, "asof_join");
     History::Names names{name_argument("source", source), std::nullopt, name_argument("time", time)};
     if (!by.is_null()) names.by = name_argument("by", by);
     return *histories_.emplace_back(std::make_unique<History>(connection, std::move(names)));

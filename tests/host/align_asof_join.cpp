@@ -237,24 +237,71 @@ TEST_CASE("joins, ORs and second references get the rows that one scan gets") {
                  join + ")") == "3");
 }
 
-TEST_CASE("a stranger's view may align ordinary tables and nothing else") {
+TEST_CASE("a TEMP view or trigger may align what SQL could read, a stored one nothing") {
   Host db;
   db.run(
       "CREATE TABLE l(t); INSERT INTO l VALUES(9); CREATE TABLE r(t); INSERT INTO r VALUES(1);"
       "CREATE VIEW v AS SELECT asof_join('r', NULL, 't', NULL, 2) AS a;"
       "CREATE VIEW w AS SELECT right_rowid FROM asof_join('l', 'r', NULL, 't');"
+      "CREATE TEMP VIEW tv AS SELECT asof_join('r', NULL, 't', NULL, 2) AS a;"
+      "CREATE TEMP VIEW tw AS SELECT right_rowid FROM asof_join('l', 'r', NULL, 't');"
+      "CREATE TEMP VIEW over AS SELECT * FROM v;"
+      "CREATE TEMP TABLE seen(a);"
+      "CREATE TEMP TRIGGER look AFTER INSERT ON l BEGIN INSERT INTO seen SELECT a FROM tv; END;"
       "CREATE VIEW hidden AS SELECT 1 AS rowid, 1 AS t FROM rpcroute_reference;"
-      "CREATE VIEW deeper AS SELECT rowid, t FROM hidden WHERE t IN (SELECT t FROM hidden);"
-      "CREATE VIEW x AS SELECT asof_join('deeper', NULL, 't', NULL, 2);"
-      "CREATE VIEW y AS SELECT asof_join('rpcroute_reference', NULL, 'name', NULL, 2)");
+      "CREATE VIEW deeper AS SELECT rowid, t FROM hidden WHERE t IN (SELECT t FROM hidden)");
   for (const char* trusted : {"ON", "OFF"}) {
     db.run(std::string("PRAGMA trusted_schema = ") + trusted);
-    CHECK(db.first("SELECT * FROM v") == "1");
-    CHECK(db.first("SELECT * FROM w") == "1");
-    CHECK(db.error("SELECT * FROM x") ==
+    CHECK(db.error("SELECT * FROM v") == "unsafe use of asof_join()");
+    CHECK(db.error("SELECT * FROM w") == "unsafe use of virtual table \"asof_join\"");
+    CHECK(db.error("SELECT * FROM over") == "unsafe use of asof_join()");
+    CHECK(db.first("SELECT * FROM tv") == "1");
+    CHECK(db.first("SELECT * FROM tw") == "1");
+    db.run("DELETE FROM seen; INSERT INTO l VALUES(10)");
+    CHECK(db.first("SELECT * FROM seen") == "1");
+    CHECK(db.error("SELECT asof_join('deeper', NULL, 't', NULL, 2)") ==
           "asof_join: view deeper reads a virtual table; only ordinary tables and views over them are read");
-    CHECK(db.error("SELECT * FROM y") == "asof_join: no table or view rpcroute_reference; only those are read");
+    CHECK(db.error("SELECT asof_join('rpcroute_reference', NULL, 'name', NULL, 2)") ==
+          "asof_join: no table or view rpcroute_reference; only those are read");
   }
+}
+
+TEST_CASE("whatever a definition writes around a call of asof_join, it is seen, and nothing else is") {
+  const auto stored = [](const std::string& check) {
+    Host db;
+    db.run("CREATE TABLE r(t); INSERT INTO r VALUES(1); CREATE TABLE k(x, CHECK(" + check + "))");
+    return db.error("INSERT INTO k VALUES(1)");
+  };
+  const std::string arguments = "('r', NULL, 't', NULL, 9) IS NULL";
+  for (const std::string call : {"asof_join", "ASOF_Join", "\"asof_join\"", "`asof_join`", "[asof_join]",
+                                 "asof_join /* a ( */", "asof_join -- (\n", "'it''s' IS NULL OR asof_join",
+                                 "\"\" IS NULL OR asof_join", "x'27' IS NULL OR asof_join", "x IS NULL --'\n OR asof_join",
+                                 "x IS NULL /*'*/ OR asof_join", "0 OR(asof_join"}) {
+    INFO(call);
+    const bool open = call.find("OR(") != std::string::npos;
+    CHECK_THAT(stored(call + arguments + (open ? ")" : "")),
+               Catch::StartsWith("asof_join: the definition of k in main calls it"));
+  }
+  Host db;
+  db.run("CREATE TABLE r(t /* what asof_join(r, …) reads */, asof_join, \"asof_join()\" DEFAULT 'asof_join()', "
+         "CHECK(asof_join IS NOT 'asof_join(' -- asof_join()\n)); INSERT INTO r(t) VALUES(1);"
+         "CREATE VIEW unused AS SELECT asof_join('r', NULL, 't', NULL, 9)");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 9) FROM r") == "1");
+}
+
+TEST_CASE("a stored call of asof_join is refused where its database is used, and there alone") {
+  Host db;
+  db.run(
+      "CREATE TABLE r(t); INSERT INTO r VALUES(1); CREATE TEMP TABLE mine(x, CHECK(asof_join('r', NULL, 't', NULL, x)));"
+      "ATTACH ':memory:' AS other; CREATE TABLE other.k(x, CHECK(asof_join('r', NULL, 't', NULL, x) = 1));"
+      "CREATE TABLE other.plain(x); INSERT INTO other.plain VALUES(1)");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 9) FROM r") == "1");
+  CHECK(db.error("INSERT INTO mine VALUES(9)") == "");
+  const std::string refusal = "asof_join: the definition of k in other calls it, which only statements, TEMP views and "
+                              "TEMP triggers may: refused to all that use other";
+  CHECK(db.error("INSERT INTO other.k VALUES(9)") == refusal);
+  CHECK(db.error("SELECT asof_join('r', NULL, 't', NULL, x) FROM other.plain") == refusal);
+  CHECK(db.error("DROP TABLE other.k; SELECT asof_join('r', NULL, 't', NULL, x) FROM other.plain") == "");
 }
 
 TEST_CASE("nothing stays open behind an asof_join") {
