@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "align/asof.hpp"
+#include "sqlite/connection.hpp"
 #include "sqlite/value.hpp"
 
 namespace rpcroute::functions {
@@ -20,5 +21,8 @@ align::Tolerance tolerance_argument(sqlite::Value value);
 
 /// Throws sqlite::Error that lists the matches.
 align::Match match_argument(sqlite::Value value);
+
+/// Ends long work with Interruption once the statement is interrupted.
+align::Pulse pulse_of(sqlite::Connection& connection);
 
 }  // namespace rpcroute::functions
