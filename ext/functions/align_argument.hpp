@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "align/asof.hpp"
@@ -15,6 +16,9 @@ std::optional<align::KeyView> key_argument(sqlite::Value value);
 
 /// The value as a time; nullopt for NULL. Text and blobs throw sqlite::Error that says `what` holds them.
 std::optional<align::Time> time_argument(std::string_view what, sqlite::Value value);
+
+/// What that error says; `value` is as sqlite::quoted() shows it.
+std::string not_a_time(std::string_view what, const std::string& value);
 
 /// NULL is no limit. Throws sqlite::Error for less than 0 and for what is not a number.
 align::Tolerance tolerance_argument(sqlite::Value value);

@@ -106,8 +106,9 @@ void refuse_stored_calls(Connection& connection, std::string_view function) {
     Query objects(connection, "SELECT name, sql FROM " + identifier(database) + ".sqlite_schema");
     while (objects.step()) {
       if (!definition_calls(objects.value(1).text(), function)) continue;
-      throw Error("the definition of " + objects.text(0) + " in " + database + " calls it, which only statements, TEMP " +
-                  "views and TEMP triggers may: refused to all that use " + database);
+      throw Error("the definition of " + objects.text(0) + " in " + database +
+                  " calls it, which only statements, TEMP " + "views and TEMP triggers may: refused to all that use " +
+                  database);
     }
   }
 }
