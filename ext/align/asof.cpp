@@ -25,6 +25,14 @@ std::pair<std::size_t, bool> seek(std::span<const Stored> times, std::size_t beg
       at);
 }
 
+/// Appends to an empty `values` until there are `size`, in steps: memory that is touched for the first time may cost
+/// more than what is done with it.
+template <class T>
+void grow(std::vector<T>& values, std::size_t size, Steps& steps) {
+  values.reserve(size);
+  for (; values.size() < size; steps()) values.emplace_back();
+}
+
 /// Where each key's rows begin when they are laid out key after key.
 std::vector<std::size_t> starts_of(const std::vector<KeyTable::Number>& numbers, std::size_t keys, Steps& steps) {
   std::vector<std::size_t> starts(keys + 1, 0);
@@ -40,7 +48,8 @@ std::vector<std::size_t> starts_of(const std::vector<KeyTable::Number>& numbers,
 template <class T>
 void scatter(std::vector<T>& values, const std::vector<KeyTable::Number>& numbers, std::vector<std::size_t> next,
              Steps& steps) {
-  std::vector<T> placed(values.size());
+  std::vector<T> placed;
+  grow(placed, values.size(), steps);
   for (std::size_t i = 0; i < values.size(); ++i) {
     placed[next[numbers[i]]++] = values[i];
     steps();
@@ -81,12 +90,12 @@ struct Rows {
     if (i >= end) return;
     std::vector<Row<T>> sorted;
     sorted.reserve(end - begin);
-    for (i = begin; i < end; ++i) sorted.push_back(get(i));
+    for (i = begin; i < end; ++i, steps()) sorted.push_back(get(i));
     std::sort(sorted.begin(), sorted.end(), [this](const Row<T>& left, const Row<T>& right) {
       steps();
       return left < right;
     });
-    for (i = begin; i < end; ++i) set(i, sorted[i - begin]);
+    for (i = begin; i < end; ++i, steps()) set(i, sorted[i - begin]);
   }
 
   /// Moves the last row of each time in [begin, end) down to `out`; returns where the next goes.
@@ -130,7 +139,7 @@ AsofIndex AsofIndex::Builder::build(const Pulse& pulse) && {
   AsofIndex index;
   index.starts_ = starts_of(numbers_, keys_.size(), steps);
   if (keep_ordinals_) {
-    index.ordinals_.resize(numbers_.size());
+    grow(index.ordinals_, numbers_.size(), steps);
     for (std::size_t i = 0; i < numbers_.size(); ++i) index.ordinals_[i] = static_cast<std::uint32_t>(i);
     scatter(index.ordinals_, numbers_, index.starts_, steps);
   }
