@@ -25,19 +25,35 @@ std::pair<std::size_t, bool> seek(std::span<const Stored> times, std::size_t beg
       at);
 }
 
+/// Appends to an empty `values` until there are `size`, in steps: memory that is touched for the first time may cost
+/// more than what is done with it.
+template <class T>
+void grow(std::vector<T>& values, std::size_t size, Steps& steps) {
+  values.reserve(size);
+  for (; values.size() < size; steps()) values.emplace_back();
+}
+
 /// Where each key's rows begin when they are laid out key after key.
-std::vector<std::size_t> starts_of(const std::vector<KeyTable::Number>& numbers, std::size_t keys) {
+std::vector<std::size_t> starts_of(const std::vector<KeyTable::Number>& numbers, std::size_t keys, Steps& steps) {
   std::vector<std::size_t> starts(keys + 1, 0);
-  for (const KeyTable::Number number : numbers) ++starts[number + 1];
+  for (const KeyTable::Number number : numbers) {
+    ++starts[number + 1];
+    steps();
+  }
   for (std::size_t key = 0; key < keys; ++key) starts[key + 1] += starts[key];
   return starts;
 }
 
 /// Moves `values` to where their keys' rows are, keeping the order within a key.
 template <class T>
-void scatter(std::vector<T>& values, const std::vector<KeyTable::Number>& numbers, std::vector<std::size_t> next) {
-  std::vector<T> placed(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) placed[next[numbers[i]]++] = values[i];
+void scatter(std::vector<T>& values, const std::vector<KeyTable::Number>& numbers, std::vector<std::size_t> next,
+             Steps& steps) {
+  std::vector<T> placed;
+  grow(placed, values.size(), steps);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    placed[next[numbers[i]]++] = values[i];
+    steps();
+  }
   values = std::move(placed);
 }
 
@@ -58,6 +74,7 @@ struct Rows {
   std::vector<T>& times;
   std::vector<std::int64_t>& rowids;
   std::vector<std::uint32_t>& ordinals;  ///< empty when nobody asks
+  Steps& steps;
 
   Row<T> get(std::size_t i) const { return {times[i], rowids[i], ordinals.empty() ? 0 : ordinals[i]}; }
   void set(std::size_t i, const Row<T>& row) {
@@ -69,18 +86,22 @@ struct Rows {
   /// By time and rowid. A history mostly comes sorted.
   void sort(std::size_t begin, std::size_t end) {
     std::size_t i = begin + 1;
-    while (i < end && !(get(i) < get(i - 1))) ++i;
+    for (; i < end && !(get(i) < get(i - 1)); ++i) steps();
     if (i >= end) return;
     std::vector<Row<T>> sorted;
     sorted.reserve(end - begin);
-    for (i = begin; i < end; ++i) sorted.push_back(get(i));
-    std::sort(sorted.begin(), sorted.end());
-    for (i = begin; i < end; ++i) set(i, sorted[i - begin]);
+    for (i = begin; i < end; ++i, steps()) sorted.push_back(get(i));
+    std::sort(sorted.begin(), sorted.end(), [this](const Row<T>& left, const Row<T>& right) {
+      steps();
+      return left < right;
+    });
+    for (i = begin; i < end; ++i, steps()) set(i, sorted[i - begin]);
   }
 
   /// Moves the last row of each time in [begin, end) down to `out`; returns where the next goes.
   std::size_t keep_last_of_each_time(std::size_t begin, std::size_t end, std::size_t out) {
     for (std::size_t i = begin; i < end; ++i) {
+      steps();
       if (i + 1 < end && compare(times[i], times[i + 1]) == 0) continue;
       if (out != i) set(out, get(i));
       ++out;
@@ -113,16 +134,17 @@ void AsofIndex::Builder::add(const KeyView& key, const Time& time, std::int64_t 
   rowids_.push_back(rowid);
 }
 
-AsofIndex AsofIndex::Builder::build() && {
+AsofIndex AsofIndex::Builder::build(const Pulse& pulse) && {
+  Steps steps(pulse);
   AsofIndex index;
-  index.starts_ = starts_of(numbers_, keys_.size());
+  index.starts_ = starts_of(numbers_, keys_.size(), steps);
   if (keep_ordinals_) {
-    index.ordinals_.resize(numbers_.size());
+    grow(index.ordinals_, numbers_.size(), steps);
     for (std::size_t i = 0; i < numbers_.size(); ++i) index.ordinals_[i] = static_cast<std::uint32_t>(i);
-    scatter(index.ordinals_, numbers_, index.starts_);
+    scatter(index.ordinals_, numbers_, index.starts_, steps);
   }
-  scatter(rowids_, numbers_, index.starts_);
-  std::visit([&](auto& times) { scatter(times, numbers_, index.starts_); }, times_.values());
+  scatter(rowids_, numbers_, index.starts_, steps);
+  std::visit([&](auto& times) { scatter(times, numbers_, index.starts_, steps); }, times_.values());
   numbers_ = {};
   index.keys_ = std::move(keys_);
   index.times_ = std::move(times_);
@@ -131,7 +153,7 @@ AsofIndex AsofIndex::Builder::build() && {
   std::visit(
       [&](auto& times) {
         using T = typename std::decay_t<decltype(times)>::value_type;
-        Rows<T> rows{times, index.rowids_, index.ordinals_};
+        Rows<T> rows{times, index.rowids_, index.ordinals_, steps};
         std::size_t out = 0;
         for (std::size_t key = 0; key + 1 < index.starts_.size(); ++key) {
           const std::size_t begin = std::exchange(index.starts_[key], out);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "align/key.hpp"
+#include "align/pulse.hpp"
 #include "align/time.hpp"
 
 namespace rpcroute::align {
@@ -57,7 +58,7 @@ class AsofIndex::Builder {
 
   void add(const KeyView& key, const Time& time, std::int64_t rowid);
   /// Of rows with the same key and time, the one with the highest rowid stands for all.
-  AsofIndex build() &&;
+  AsofIndex build(const Pulse& pulse = {}) &&;
 
  private:
   bool keep_ordinals_;

@@ -6,8 +6,21 @@
 
 namespace rpcroute::align {
 
-void Sample::sort() const {
-  if (!sorted_) std::sort(values_.begin(), values_.end());
+namespace {
+
+template <class T>
+void sort_in_steps(std::span<T> values, const Pulse& pulse) {
+  Steps steps(pulse);
+  std::sort(values.begin(), values.end(), [&](const T& left, const T& right) {
+    steps();
+    return left < right;
+  });
+}
+
+}  // namespace
+
+void Sample::sort(const Pulse& pulse) const {
+  if (!sorted_) sort_in_steps(std::span(values_), pulse);
   sorted_ = true;
 }
 
@@ -27,9 +40,9 @@ void Sample::remove(double value) {
   if (found != values_.end() && *found == value) values_.erase(found);
 }
 
-std::optional<double> Sample::percentile(double percent) const {
+std::optional<double> Sample::percentile(double percent, const Pulse& pulse) const {
   if (values_.empty()) return std::nullopt;
-  sort();
+  sort(pulse);
   // In this order of operations the result is SQLite's, bit for bit.
   const double position = percent * static_cast<double>(values_.size() - 1) * 0.01;
   const auto below = std::min(static_cast<std::size_t>(position), values_.size() - 1);
@@ -41,8 +54,8 @@ std::optional<double> Sample::percentile(double percent) const {
   return std::isfinite(step) ? low + step * fraction : low * (1.0 - fraction) + high * fraction;
 }
 
-std::optional<double> weighted_percentile(std::span<Weighted> sample, double percent) {
-  std::sort(sample.begin(), sample.end());
+std::optional<double> weighted_percentile(std::span<Weighted> sample, double percent, const Pulse& pulse) {
+  sort_in_steps(sample, pulse);
   double total = 0.0;
   for (const Weighted& row : sample) total += row.weight;
   // A share that is met exactly must not be missed by the rounding of the sums.

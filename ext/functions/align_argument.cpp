@@ -19,8 +19,14 @@ std::optional<align::Time> time_argument(std::string_view what, sqlite::Value va
   if (value.is_integer()) return value.integer();
   if (value.is_real()) return value.real();
   if (value.is_null()) return std::nullopt;
-  throw sqlite::Error(std::string(what) + " must be an INTEGER or REAL time, got " + sqlite::quoted(value) +
-                      ": unixepoch() makes a number of a date text");
+  throw sqlite::Error(not_a_time(what, sqlite::quoted(value)));
+}
+
+std::string not_a_time(std::string_view what, const std::string& value) {
+  // unixepoch() alone makes NULL of a numeric text and cuts the fraction of a date.
+  return std::string(what) + " must be an INTEGER or REAL time, got " + value +
+         ": CAST(t AS NUMERIC) makes a number of a numeric text t, "
+         "unixepoch(t) + (strftime('%f', t) - strftime('%S', t)) of a date";
 }
 
 align::Tolerance tolerance_argument(sqlite::Value value) {
@@ -35,6 +41,12 @@ align::Match match_argument(sqlite::Value value) {
     if (const auto match = align::parse_match(value.text())) return *match;
   }
   throw sqlite::Error("match must be '<', '<=', '>', '>=' or 'nearest', got " + sqlite::quoted(value));
+}
+
+align::Pulse pulse_of(sqlite::Connection& connection) {
+  return [&connection] {
+    if (connection.interrupted()) throw sqlite::Interruption();
+  };
 }
 
 }  // namespace rpcroute::functions

@@ -10,6 +10,7 @@
 #include "align/asof.hpp"
 #include "functions/asof_source.hpp"
 #include "functions/functions.hpp"
+#include "sqlite/stored_call.hpp"
 
 namespace rpcroute::functions {
 namespace {
@@ -30,9 +31,10 @@ class History {
   };
 
   History(sqlite::Connection& connection, Names names)
-      : names_(std::move(names)), source_(connection, names_.source), lookup_(source_, names_.by, names_.time) {
-    if (lookup_.has_index()) lookups_left_ = kMostLookups;
-  }
+      : connection_(connection),
+        names_(std::move(names)),
+        source_(connection, names_.source),
+        lookup_(source_, names_.by, names_.time) {}
 
   bool is(sqlite::Value source, sqlite::Value by, sqlite::Value time) const {
     return source.is_text() && time.is_text() && names_.by.has_value() == by.is_text() &&
@@ -41,38 +43,41 @@ class History {
 
   /// `key` and `at` are the values that `question` was made of.
   std::optional<std::int64_t> find(const align::AsofQuestion& question, sqlite::Value key, sqlite::Value at) {
+    const AsofNesting nesting(connection_);
     const bool or_at = question.match == align::Match::before_or_at;
-    if (lookups_left_ > 0 && (or_at || question.match == align::Match::before)) {
-      --lookups_left_;
+    if ((or_at || question.match == align::Match::before) && may_look_up()) {
       const auto row = lookup_.last_before(key, at, or_at);
       if (!row || !align::within(question.tolerance, row->time, question.at)) return std::nullopt;
       return row->rowid;
     }
-    lookups_left_ = 0;
-    if (!index_) index_ = read();
-    const auto row = index_->find(question);
-    return row ? std::optional(index_->rowid(*row)) : std::nullopt;
+    if (!all_) all_ = read();
+    const auto row = all_->find(question);
+    return row ? std::optional(all_->index().rowid(*row)) : std::nullopt;
   }
 
  private:
   static constexpr int kMostLookups = 64;
 
-  align::AsofIndex read() const {
-    AsofSource::Reader rows(source_, names_.by, names_.time);
-    align::AsofIndex::Builder builder;
-    while (rows.step()) {
-      const auto key = rows.key();
-      const auto time = rows.time();
-      if (key && time) builder.add(*key, *time, rows.rowid());
-    }
-    return std::move(builder).build();
+  bool may_look_up() {
+    if (!lookups_left_) lookups_left_ = lookup_.has_index() ? kMostLookups : 0;
+    if (all_ || *lookups_left_ == 0) return false;
+    --*lookups_left_;
+    return true;
   }
 
+  AsofHistory read() const {
+    AsofSource::Reader rows(source_, names_.by, names_.time);
+    AsofHistory::Builder builder;
+    while (rows.step()) builder.add(rows);
+    return std::move(builder).build(pulse_of(connection_));
+  }
+
+  sqlite::Connection& connection_;
   Names names_;
   AsofSource source_;
   AsofSource::Lookup lookup_;
-  int lookups_left_ = 0;
-  std::optional<align::AsofIndex> index_;
+  std::optional<int> lookups_left_;
+  std::optional<AsofHistory> all_;
 };
 
 /// The histories that one execution asks, shared by all its calls.
@@ -82,6 +87,7 @@ class Histories {
     for (const auto& history : histories_) {
       if (history->is(source, by, time)) return *history;
     }
+    if (histories_.empty()) sqlite::refuse_stored_calls(connection, "asof_join");
     History::Names names{name_argument("source", source), std::nullopt, name_argument("time", time)};
     if (!by.is_null()) names.by = name_argument("by", by);
     return *histories_.emplace_back(std::make_unique<History>(connection, std::move(names)));
@@ -102,8 +108,9 @@ struct AsofJoin {
                 "nearest to at that satisfies time MATCH at: '<' (default), '<=', '>', '>=' or 'nearest' (the earlier "
                 "one on a tie). tolerance is inclusive, NULL or absent is no limit. by = NULL: no key. Among equal "
                 "times the highest rowid wins; a NULL key or time matches nothing, NULL when nothing matches. Times "
-                "are INTEGER or REAL. Keys compare like = without affinity and collation. Reads source once for each "
-                "execution of the statement; a few look-ups use an index on (by, time) instead.",
+                "are INTEGER or REAL; a text or blob under the key asked for is an error. Keys compare like = without "
+                "affinity and collation. Reads source once for each execution of the statement or trigger; a few "
+                "look-ups use an index on (by, time) instead.",
                 "SELECT asof_join('rpc_metrics', 'provider_id', 'timestamp', 'infura', unixepoch(), 900)"}};
   }
 
@@ -112,9 +119,10 @@ struct AsofJoin {
     const auto match = arguments.size() > 6 ? match_argument(arguments[6]) : align::Match::before;
     const auto key = arguments[1].is_null() ? no_key() : key_argument(arguments[3]);
     const auto at = time_argument("at", arguments[4]);
-    if (!key || !at) return;
+    // The names first: no NULL hides a wrong one.
     History& history =
         call.per_execution<Histories>().find(call.connection(), arguments[0], arguments[1], arguments[2]);
+    if (!key || !at) return;
     call.result().set(history.find({*key, *at, match, tolerance}, arguments[3], arguments[4]));
   }
 };

@@ -53,16 +53,16 @@ ModelPointer find_model(sqlite::Connection& connection, sqlite::Value model) {
   if (is_content(bytes)) return connection.service<ModelCache>().get(bytes);
   if (model.is_blob()) throw sqlite::Error("model refused: a BLOB that is not UBJSON");
   const std::string name(model.text());
-  sqlite::required_relation(connection, "rpc_models");
-  Query row(connection, "SELECT content FROM rpc_models WHERE model = ?1");
+  sqlite::required_relation(connection, "rpc_models", "main");
+  Query row(connection, "SELECT content FROM main.rpc_models WHERE model = ?1");
   row.bind(1, name);
   if (!row.step()) throw sqlite::Error("no model " + sqlite::quoted(model) + " in rpc_models");
   return compiled(connection, row.value(0), name);
 }
 
 ModelPointer active_model(sqlite::Connection& connection) {
-  sqlite::required_relation(connection, "rpc_models");
-  Query row(connection, "SELECT content, model FROM rpc_models WHERE active = 1 LIMIT 2");
+  sqlite::required_relation(connection, "rpc_models", "main");
+  Query row(connection, "SELECT content, model FROM main.rpc_models WHERE active = 1 LIMIT 2");
   if (!row.step()) throw sqlite::Error("no active model in rpc_models: run sql/train.sql, or name a model");
   ModelPointer model = compiled(connection, row.value(0), row.text(1));
   if (row.step()) throw sqlite::Error("more than one row of rpc_models has active = 1");

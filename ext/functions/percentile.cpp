@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "functions/align_argument.hpp"
 #include "functions/functions.hpp"
 
 namespace rpcroute::functions {
@@ -63,7 +64,9 @@ class Percentile {
   void inverse(sqlite::Call&, sqlite::Arguments arguments) {
     if (const auto y = finite_argument("Y", arguments[0])) sample_.remove(*y);
   }
-  void value(sqlite::Call& call) { call.result().set(sample_.percentile(percent_.value())); }
+  void value(sqlite::Call& call) {
+    call.result().set(sample_.percentile(percent_.value(), pulse_of(call.connection())));
+  }
   void finish(sqlite::Call& call) { value(call); }
 
  private:
@@ -86,7 +89,7 @@ class Median {
   void inverse(sqlite::Call&, sqlite::Arguments arguments) {
     if (const auto y = finite_argument("Y", arguments[0])) sample_.remove(*y);
   }
-  void value(sqlite::Call& call) { call.result().set(sample_.percentile(50.0)); }
+  void value(sqlite::Call& call) { call.result().set(sample_.percentile(50.0, pulse_of(call.connection()))); }
   void finish(sqlite::Call& call) { value(call); }
 
  private:
@@ -114,7 +117,9 @@ class WeightedPercentile {
     if (weight && *weight < 0.0) throw sqlite::Error("W must be 0 or more, got " + sqlite::quoted(arguments[1]));
     if (y && weight) sample_.push_back({*y, *weight});
   }
-  void finish(sqlite::Call& call) { call.result().set(align::weighted_percentile(sample_, percent_.value())); }
+  void finish(sqlite::Call& call) {
+    call.result().set(align::weighted_percentile(sample_, percent_.value(), pulse_of(call.connection())));
+  }
 
  private:
   Percent percent_;

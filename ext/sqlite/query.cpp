@@ -137,8 +137,8 @@ std::optional<Relation> find_relation(Connection& connection, std::string_view s
   return listed(connection, "table_list", schema, name);
 }
 
-Relation required_relation(Connection& connection, std::string_view name) {
-  if (auto relation = find_relation(connection, "", name)) return *relation;
+Relation required_relation(Connection& connection, std::string_view name, std::string_view schema) {
+  if (auto relation = find_relation(connection, schema, name)) return *relation;
   throw Error("no table " + std::string(name) + " in this database: run sql/schema.sql first");
 }
 

@@ -71,7 +71,8 @@ struct Relation {
 /// table or view. Throws Error when it is a virtual table.
 std::optional<Relation> find_relation(Connection& connection, std::string_view schema, std::string_view name);
 
-/// The relation `name` of rpcroute's own schema; throws Error that names the script to run when it is missing.
-Relation required_relation(Connection& connection, std::string_view name);
+/// The relation `name` of rpcroute's own schema, found likewise; throws Error that names the script to run when it is
+/// missing.
+Relation required_relation(Connection& connection, std::string_view name, std::string_view schema = {});
 
 }  // namespace rpcroute::sqlite

@@ -80,8 +80,12 @@ struct Request {
     if (const auto json = constraints.text("columns")) columns = parse_columns(*json);
   }
 
-  std::optional<std::string> left_by() const { return by ? std::optional(by->left) : std::nullopt; }
-  std::optional<std::string> right_by() const { return by ? std::optional(by->right) : std::nullopt; }
+  AsofSource::Reader left_rows(sqlite::Connection& connection) const {
+    return {AsofSource(connection, left_source), by ? std::optional(by->left) : std::nullopt, time.left};
+  }
+  AsofSource::Reader right_rows(sqlite::Connection& connection) const {
+    return {AsofSource(connection, right_source), by ? std::optional(by->right) : std::nullopt, time.right, columns};
+  }
 
  private:
   static std::string required(const sqlite::Constraints& constraints, const char* name) {
@@ -93,49 +97,35 @@ struct Request {
 /// The right side: sorted for look-up, with the values asked for.
 class RightSide {
  public:
-  RightSide(sqlite::Connection& connection, const Request& request) : columns_(request.columns.size()) {
-    const AsofSource source(connection, request.right_source);
-    AsofSource::Reader rows(source, request.right_by(), request.time.right, request.columns);
-    align::AsofIndex::Builder builder(!columns_.empty());
+  RightSide(sqlite::Connection& connection, const Request& request, AsofSource::Reader& rows)
+      : columns_(request.columns.size()) {
+    const functions::AsofNesting nesting(connection);
+    functions::AsofHistory::Builder builder(!columns_.empty());
     while (rows.step()) {
-      const auto key = rows.key();
-      const auto time = rows.time();
-      if (!key || !time) continue;
-      builder.add(*key, *time, rows.rowid());
+      if (!builder.add(rows)) continue;
       for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].add(rows.value(i));
     }
-    index_ = std::move(builder).build();
+    history_ = std::move(builder).build(functions::pulse_of(connection));
   }
 
-  const align::AsofIndex& index() const { return index_; }
+  std::optional<std::size_t> find(const align::AsofQuestion& question) const { return history_.find(question); }
+  const align::AsofIndex& index() const { return history_.index(); }
 
   void show(std::size_t column, std::size_t position, sqlite::Result result) const {
-    if (column < columns_.size()) columns_[column].show(index_.ordinal(position), result);
+    if (column < columns_.size()) columns_[column].show(index().ordinal(position), result);
   }
 
  private:
-  align::AsofIndex index_;
+  functions::AsofHistory history_;
   std::vector<sqlite::ValueColumn> columns_;  ///< in the order the rows were read
 };
 
 /// The whole answer, made once for each execution and arguments.
 class Alignment {
  public:
-  Alignment(sqlite::Connection& connection, const Request& request) : right_(connection, request) {
-    const AsofSource source(connection, request.left_source);
-    AsofSource::Reader rows(source, request.left_by(), request.time.left);
-    while (rows.step()) {
-      const auto key = rows.key();
-      const auto time = rows.time();
-      std::optional<std::size_t> match;
-      if (key && time) match = right_.index().find({*key, *time, request.match, request.tolerance});
-      left_rowids_.push_back(rows.rowid());
-      left_times_.add(time.value_or(0));
-      matches_.push_back(match ? static_cast<std::uint32_t>(*match) : kUnmatched);
-      const std::int64_t rowid = connection.next_rowid();
-      if (left_rowids_.size() == 1) first_rowid_ = rowid;
-    }
-  }
+  // Both sides are opened before either is read: no row hides a wrong name.
+  Alignment(sqlite::Connection& connection, const Request& request)
+      : Alignment(connection, request, request.left_rows(connection), request.right_rows(connection)) {}
 
   std::size_t size() const { return left_rowids_.size(); }
   std::int64_t rowid(std::size_t row) const { return first_rowid_ + static_cast<std::int64_t>(row); }
@@ -160,6 +150,23 @@ class Alignment {
   static constexpr std::uint32_t kUnmatched = std::numeric_limits<std::uint32_t>::max();
 
   bool is_matched(std::size_t row) const { return matches_[row] != kUnmatched; }
+
+  Alignment(sqlite::Connection& connection, const Request& request, AsofSource::Reader rows,
+            AsofSource::Reader right_rows)
+      : right_(connection, request, right_rows) {
+    const functions::AsofNesting nesting(connection);
+    while (rows.step()) {
+      const auto key = rows.key();
+      const auto time = rows.time();
+      std::optional<std::size_t> match;
+      if (key && time) match = right_.find({*key, *time, request.match, request.tolerance});
+      left_rowids_.push_back(rows.rowid());
+      left_times_.add(time.value_or(0));
+      matches_.push_back(match ? static_cast<std::uint32_t>(*match) : kUnmatched);
+      const std::int64_t rowid = connection.next_rowid();
+      if (left_rowids_.size() == 1) first_rowid_ = rowid;
+    }
+  }
 
   RightSide right_;
   std::vector<std::int64_t> left_rowids_;

@@ -59,6 +59,18 @@ class Readme(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(block(readme, name)[1], generate())
 
+    def test_what_it_shows_of_as_of_joins_runs(self):
+        database = sqlite3.connect(":memory:", isolation_level=None)
+        database.enable_load_extension(True)
+        database.load_extension(EXTENSION)
+        database.executescript(read("sql", "schema.sql"))
+        database.executescript(re.search("```sql\n(.*?)```", block(read("README.md"), "asof")[1], re.S)[1])
+        database.execute("INSERT INTO rpc_metrics (timestamp, provider_id, ok, latency_ms) VALUES (100.0, 'a', 1, 42.0)")
+        database.executemany("INSERT INTO tx_outcomes (timestamp, provider_id, chain, state) VALUES (?, ?, 'c', 'pending')",
+                             [(130.0, "a"), (131.0, "b")])
+        self.assertEqual(database.execute("SELECT latency_ms, age_sec FROM matched").fetchall(), [(42.0, 30.0), (None, None)])
+        self.assertEqual(database.execute("SELECT error FROM tx_outcomes").fetchall(), [(None,), ("sent unobserved",)])
+
     def test_every_file_it_points_to_exists(self):
         for path in re.findall(r"\]\(([^)#:]+)\)", read("README.md")):
             self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)

@@ -2,6 +2,8 @@
 """A database from a stranger, opened with the extension loaded: whatever it holds, using it asks nobody and reads no
 variable. The stock shell runs it under a shim that notes every look at an RPCROUTE_ variable."""
 
+import hashlib
+import json
 import os
 import pathlib
 import sqlite3
@@ -249,6 +251,177 @@ class Stranger(unittest.TestCase):
             root = pathlib.Path(__file__).resolve().parents[2]
             for name in ("collect", "align", "train", "evaluate", "route_stored"):
                 self.harmless_with_trust_and_without((root / "sql" / f"{name}.sql").read_text(), "(?i)error", REGION)
+
+
+# What a stranger's file may call to read on behalf of the connection it is attached to. {s} is a table it cannot name.
+DEPUTIES = [
+    "asof_join('{s}', NULL, 't', NULL, 5)",
+    "asof_join('{s}', 'pin', 't', '1111', 9, NULL, '<=')",
+    "(SELECT asof_join('{s}', NULL, 't', NULL, x) FROM t)",
+    "(SELECT max(c1) FROM asof_join('{s}', '{s}', NULL, 't', NULL, '<=', '[\"pin\"]'))",
+    "(SELECT sum(gap) FROM asof_join('inbox.t', '{s}', NULL, 'x=t', 9))",
+]
+# Of a model they read main.rpc_models, and only where trusted_schema lets them.
+MODELS = [
+    "predict_confirm('m', 100, 2)", "predict_confirm(100, 2)", "predict_confirm_named('m', '{{\"a\":1,\"b\":2}}')",
+    "predict_confirm_named(NULL, '{{\"a\":1,\"b\":2}}')", "predict_confirm_contributions('m', 100, 2)",
+    "(SELECT max(gain) FROM model_importance('m'))", "(SELECT max(rounds) FROM model_info('m'))",
+]
+SECRETS_OF_OTHERS = ["secrets", "main.secrets", "vault.secrets", "temp.mine", "temp.seen"]
+
+
+class Attached(unittest.TestCase):
+    """A stranger's file attached to a database with secrets. Two sessions that differ in the secrets alone must go the
+    same way, to the last error message: then the stranger can have learnt nothing, not a bit through an oracle."""
+
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(directory.cleanup)
+        cls.path = pathlib.Path(directory.name) / "inbox.db"
+
+    def inbox(self, calls, stored):
+        """The stranger's file; `stored` is called with (number, call) for more statements and schema rows."""
+        self.path.unlink(missing_ok=True)
+        stranger = sqlite3.connect(self.path, isolation_level=None)
+        stranger.executescript("CREATE TABLE t (x); INSERT INTO t VALUES (3), (7); CREATE TABLE kept (what);")
+        for number, call in enumerate(calls):
+            for statement in stored(number, call):
+                stranger.execute(statement)
+        stranger.close()
+
+    def session(self, secret, calls, visit, trusted, model=None, late=False):
+        """All that a session shows: what `visit` returns for each call, and the stranger's file afterwards."""
+        content = self.path.read_bytes()
+        database = sqlite3.connect(":memory:", isolation_level=None)
+        database.execute(f"PRAGMA trusted_schema = {trusted}")
+        if not late:
+            load(database)
+        database.execute("ATTACH ':memory:' AS vault")
+        try:
+            database.execute("ATTACH ? AS inbox", (str(self.path),))
+        except sqlite3.Error as refused:
+            return str(refused)
+        for table in ("main.secrets", "vault.secrets", "temp.mine"):
+            database.execute(f"CREATE TABLE {table} (pin TEXT, t REAL)")
+            database.executemany(f"INSERT INTO {table} VALUES (?, ?)", secret)
+        database.execute("CREATE TEMP VIEW seen AS SELECT rowid, * FROM main.secrets")
+        for schema, row in (("main", model), ("vault", secret[0])):
+            if row is not None:
+                database.execute(f"CREATE TABLE {schema}.rpc_models (model, content, active)")
+                database.execute(f"INSERT INTO {schema}.rpc_models VALUES ('m', ?, 1)", (model_of(row[1]),))
+        if late:
+            database.execute("SELECT count(*) FROM inbox.t").fetchall()
+            load(database)
+        shown = [visit(database, number) for number, _ in enumerate(calls)]
+        shown.append(shown_by(database, "SELECT * FROM inbox.kept"))
+        database.close()
+        shown.append(hashlib.sha256(self.path.read_bytes()).hexdigest())
+        self.path.write_bytes(content)
+        return shown
+
+    def assert_nothing_learnt(self, calls, visit, **others):
+        for trusted in ("ON", "OFF"):
+            for late in (False, True):
+                with self.subTest(trusted_schema=trusted, loaded="late" if late else "first"):
+                    one = self.session([("1111", 1.0), ("2222", 6.0)], calls, visit, trusted, late=late, **others)
+                    two = self.session([("3333", 6.5), ("1111", 2.0), (None, 4.0)], calls, visit, trusted, late=late,
+                                       **others)
+                    self.assertEqual(one, two)
+
+    def attempts(self, *statements):
+        """A visit that runs the statements and returns what each gives, its error included."""
+        def visit(database, number):
+            return [shown_by(database, statement.format(number)) for statement in statements]
+        return visit
+
+    def calls(self):
+        return [call.format(s=source) for call in DEPUTIES for source in SECRETS_OF_OTHERS] + [
+            call.format(s="") for call in MODELS]
+
+    def test_the_sessions_differ_when_the_user_himself_asks(self):
+        """Without this the other tests would pass if nothing worked."""
+        calls = self.calls()[:len(DEPUTIES) * len(SECRETS_OF_OTHERS)]
+        self.inbox(calls, lambda number, call: [])
+        for number, call in enumerate(calls):
+            shown = [self.session(secret, [call], lambda database, _: database.execute("SELECT " + call).fetchall(), "OFF")
+                     for secret in ([("1111", 1.0), ("2222", 6.0)], [("3333", 6.5), ("1111", 9.0)])]
+            self.assertNotEqual(*shown, call)
+
+    def test_views_and_triggers(self):
+        calls = self.calls()
+        self.inbox(calls, lambda number, call: [
+            f"CREATE VIEW v{number} AS SELECT {call} AS a",
+            f"CREATE TABLE d{number} (x)",
+            f"CREATE TRIGGER i{number} AFTER INSERT ON d{number} BEGIN INSERT INTO kept SELECT {call}; END",
+            f"CREATE TRIGGER u{number} BEFORE UPDATE ON d{number} WHEN {call} > 0 BEGIN INSERT INTO kept VALUES (1); END",
+            f"CREATE VIEW door{number} AS SELECT 1 AS x",
+            f"CREATE TRIGGER o{number} INSTEAD OF INSERT ON door{number} BEGIN INSERT INTO kept SELECT {call}; END"])
+        self.assert_nothing_learnt(calls, self.attempts(
+            "SELECT * FROM inbox.v{0}", "INSERT INTO inbox.d{0} VALUES (1)", "UPDATE inbox.d{0} SET x = 2",
+            "INSERT INTO inbox.door{0} VALUES (1)", "CREATE TEMP VIEW over{0} AS SELECT * FROM inbox.v{0}",
+            "SELECT * FROM over{0}", "SELECT asof_join('inbox.v{0}', NULL, 'a', NULL, 9)"))
+
+    def test_a_models_reader_reads_rpc_models_of_main_and_only_for_the_trusting(self):
+        calls = [call.format(s="") for call in MODELS]
+        self.inbox(calls, lambda number, call: [f"CREATE VIEW v{number} AS SELECT {call} AS a"])
+        visit = self.attempts("SELECT * FROM inbox.v{0}")
+        few, many = (self.session([("1111", 1.0)], calls, visit, "OFF", model=("m", rounds)) for rounds in (1.0, 6.0))
+        self.assertEqual(few, many)
+        few, many = (self.session([("1111", 1.0)], calls, visit, "ON", model=("m", rounds)) for rounds in (1.0, 6.0))
+        self.assertNotEqual(few, many)
+
+    def test_checks_defaults_generated_columns_and_indexes(self):
+        """Written past SQLite's checks, as a stranger can; one file each, since SQLite may refuse a whole schema."""
+        definitions = ["CREATE TABLE g (x, y, CHECK ({} IS NOT 1))", "CREATE TABLE g (x, y DEFAULT ({five}))",
+                       "CREATE TABLE g (x, y AS ({}))", "CREATE TABLE g (x, y AS ({}) STORED)",
+                       "CREATE INDEX gi ON g ({})", "CREATE INDEX gi ON g (y) WHERE {} IS NOT 1"]
+
+        def written(definition, call):
+            return definition.format(call, five=call.replace(", x", ", 5"))
+
+        visit = self.attempts(
+            "INSERT INTO inbox.g (x) VALUES (3)", "INSERT INTO inbox.g (x) VALUES (7)", "SELECT * FROM inbox.g",
+            "INSERT OR IGNORE INTO inbox.g (x) VALUES (1), (2), (3), (4), (5), (6)", "SELECT x FROM inbox.g WHERE y IS 1",
+            "INSERT INTO inbox.kept SELECT x FROM inbox.g", "PRAGMA inbox.integrity_check", "REINDEX", "ANALYZE inbox",
+            "VACUUM inbox", "INSERT INTO inbox.g (x) SELECT asof_join('inbox.t', NULL, 'x', NULL, 9)")
+        for source in SECRETS_OF_OTHERS:
+            for call in ("asof_join('{}', NULL, 't', NULL, x)", "\"ASOF_JOIN\"('{}', 'pin', 't', '1111', x)"):
+                for definition in definitions:
+                    with self.subTest(written(definition, call.format(source))):
+                        self.inbox([call.format(source)], lambda _, call: [
+                            "CREATE TABLE g (x, y)", "INSERT INTO g (x) VALUES (6), (8)", "CREATE INDEX gi ON g (x)",
+                            "PRAGMA writable_schema = ON",
+                            "UPDATE sqlite_schema SET sql = '" + written(definition, call).replace("'", "''") +
+                            f"' WHERE name = '{definition.split()[2]}'"])
+                        self.assert_nothing_learnt([call], visit)
+
+
+def shown_by(database, statement):
+    try:
+        return database.execute(statement).fetchall()
+    except sqlite3.Error as error:
+        return str(error)
+
+
+def model_of(rounds):
+    """A model in XGBoost's JSON: as many trees of one leaf as `rounds` says."""
+    leaf = {"base_weights": [0.0], "categories": [], "categories_nodes": [], "categories_segments": [],
+            "categories_sizes": [], "default_left": [0], "id": 0, "left_children": [-1], "loss_changes": [0.0],
+            "parents": [2147483647], "right_children": [-1], "split_conditions": [0.5], "split_indices": [0],
+            "split_type": [0], "sum_hessian": [1.0],
+            "tree_param": {"num_deleted": "0", "num_feature": "2", "num_nodes": "1", "size_leaf_vector": "1"}}
+    trees = [{**leaf, "id": i} for i in range(int(rounds))]
+    return json.dumps({"learner": {
+        "attributes": {}, "feature_names": ["a", "b"], "feature_types": ["float", "float"],
+        "gradient_booster": {"model": {
+            "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
+            "iteration_indptr": list(range(len(trees) + 1)), "tree_info": [0] * len(trees), "trees": trees},
+            "name": "gbtree"},
+        "learner_model_param": {"base_score": "1E0", "boost_from_average": "1", "num_class": "0", "num_feature": "2",
+                                "num_target": "1"},
+        "objective": {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}}},
+        "version": [2, 1, 4]})
 
 
 class Nested(unittest.TestCase):

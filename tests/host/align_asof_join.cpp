@@ -112,8 +112,9 @@ TEST_CASE("an index changes nothing about which keys are equal") {
     CHECK(db.first("SELECT asof_join('r', 'n', 't', 1.0, 9, 7)") == "NULL");
     CHECK(db.first("SELECT asof_join('x', NULL, 't', NULL, 2)") == "1");
     CHECK(db.first("SELECT asof_join('x', NULL, 't', 'ignored', 2, 0, '<=')") == "2");
-    CHECK_THAT(db.error("SELECT asof_join('x', NULL, 'd', NULL, 2)"), Catch::Contains("unixepoch()"));
-    CHECK_THAT(db.error("SELECT asof_join('r', 'n', 'k', 1, 2)"), Catch::Contains("unixepoch()"));
+    CHECK_THAT(db.error("SELECT asof_join('x', NULL, 'd', NULL, 2)"),
+               Catch::Contains("x.d must be an INTEGER or REAL"));
+    CHECK_THAT(db.error("SELECT asof_join('r', 'n', 'k', 1, 2)"), Catch::Contains("r.k must be an INTEGER or REAL"));
   }
 }
 
@@ -189,8 +190,11 @@ TEST_CASE("every misuse is an error that names what is wrong") {
   CHECK(error("'w', 'k', 't', 1, 1") == "asof_join: w is WITHOUT ROWID: its rows have no rowid to return");
   CHECK(error("'s', NULL, 't', 1, 1") == "asof_join: 's' is a virtual table; only ordinary tables and views are read");
   CHECK(error("'r', 'k', 'd', 1, 1") ==
-        "asof_join: r.d must be an INTEGER or REAL time, got '2026-01-01': unixepoch() makes a number of a date text");
-  CHECK_THAT(error("'r', 'k', 't', 1, '2026-01-01'"), Catch::Contains("unixepoch()"));
+        "asof_join: r.d must be an INTEGER or REAL time, got '2026-01-01': CAST(t AS NUMERIC) makes a number of a "
+        "numeric "
+        "text t, unixepoch(t) + (strftime('%f', t) - strftime('%S', t)) of a date");
+  CHECK_THAT(error("'r', 'k', 't', 1, '2026-01-01'"),
+             Catch::StartsWith("asof_join: at must be an INTEGER or REAL time"));
   CHECK(error("'r', 'k', 't', 1, 1, -0.5") ==
         "asof_join: tolerance must be a number of 0 or more, or NULL for no limit, got -0.5");
   CHECK(error("'r', 'k', 't', 1, 1, 1, '=='") ==
@@ -202,6 +206,81 @@ TEST_CASE("every misuse is an error that names what is wrong") {
   CHECK(error("'\"r', 'k', 't', 1, 1") == "asof_join: '\"r' is not the name of a table");
   CHECK(error("'r; DROP TABLE r', 'k', 't', 1, 1") ==
         "asof_join: no table or view r; DROP TABLE r; only those are read");
+}
+
+TEST_CASE("no NULL and no row hides what is wrong with an argument") {
+  Host db;
+  db.run("CREATE TABLE r(k, t); CREATE TABLE odd(t); INSERT INTO odd VALUES('soon')");
+  const char* const wrong[] = {"'nosuch', 'k', 't', %, NULL, '<'", "'r', 'nosuch', 't', %, NULL, '<'",
+                               "'r', 'k', 'nosuch', %, NULL, '<'", "NULL, 'k', 't', %, NULL, '<'",
+                               "'r', 1, 't', %, NULL, '<'",        "'r', 'k', 't', %, -1, '<'",
+                               "'r', 'k', 't', %, 'x', '<'",       "'r', 'k', 't', %, NULL, 'x'"};
+  for (std::string arguments : wrong) {
+    for (const char* data : {"1, 1", "NULL, NULL", "NULL, 1", "1, NULL"}) {
+      std::string call = "SELECT asof_join(" + arguments + ")";
+      call.replace(call.find('%'), 1, data);
+      INFO(call);
+      CHECK_THAT(db.error(call), Catch::StartsWith("asof_join: "));
+    }
+  }
+  CHECK_THAT(db.error("SELECT asof_join('r', 'k', 't', NULL, 'soon')"), Catch::StartsWith("asof_join: at must be"));
+  CHECK(db.error("SELECT * FROM asof_join('nosuch', 'odd', NULL, 't')") ==
+        "asof_join: no table or view nosuch; only those are read");
+  CHECK(db.error("SELECT * FROM asof_join('odd', 'nosuch', NULL, 't')") ==
+        "asof_join: no table or view nosuch; only those are read");
+  CHECK(db.error("SELECT * FROM asof_join('odd', 'odd', NULL, 'd=t')") == "asof_join: no column d in odd, which has t");
+}
+
+TEST_CASE("a time that is no number concerns those alone who ask for its key") {
+  Host db;
+  db.run(
+      "CREATE TABLE r(k, t); INSERT INTO r VALUES('a', 1), ('b', 1), ('b', '1'), (NULL, 'x'), ('c', x'00'), ('c', "
+      "NULL);"
+      "CREATE TABLE l(k, t); INSERT INTO l VALUES('a', 2), (NULL, 2), ('d', 2), ('b', NULL)");
+  for (const char* index : {"SELECT 1", "CREATE INDEX i ON r(k, t)"}) {
+    db.run(index);
+    CHECK(db.run("SELECT asof_join('r', 'k', 't', k, t) FROM l") == Rows{"1", "NULL", "NULL", "NULL"});
+    CHECK(db.run("SELECT right_rowid FROM asof_join('l', 'r', 'k', 't')") == Rows{"1", "NULL", "NULL", "NULL"});
+    for (const char* key : {"'b'", "'c'"}) {
+      const std::string call = std::string("SELECT asof_join('r', 'k', 't', ") + key + ", 2)";
+      CHECK_THAT(db.error(call), Catch::StartsWith("asof_join: r.t must be an INTEGER or REAL time, got "));
+      CHECK(db.error(call + " FROM (SELECT 1 UNION ALL SELECT 2 FROM r, r AS x, r AS y)") == db.error(call));
+      CHECK(db.error(std::string("SELECT * FROM asof_join('m', 'r', 'k', 't')")) != "");
+    }
+    CHECK_THAT(db.error("SELECT asof_join('r', NULL, 't', NULL, 2)"), Catch::Contains("got '1'"));
+    db.run("DROP TABLE IF EXISTS m; CREATE TABLE m AS SELECT 'b' AS k, 9 AS t");
+    CHECK_THAT(db.error("SELECT * FROM asof_join('m', 'r', 'k', 't')"), Catch::Contains("r.t must be"));
+  }
+  CHECK_THAT(db.error("SELECT * FROM asof_join('r', 'l', 'k', 't')"), Catch::Contains("r.t must be"));
+}
+
+TEST_CASE("the message for a text time shows how to lose nothing of it") {
+  Host db;
+  db.run("CREATE TABLE r(t); INSERT INTO r VALUES('2026-01-02 03:04:05.250'), ('1700000000000000001'), ('12.5')");
+  const std::string message = db.error("SELECT asof_join('r', NULL, 't', NULL, 2)");
+  const auto between = [&](const std::string& from, const std::string& to) {
+    const std::size_t begin = message.find(from) + from.size();
+    return message.substr(begin, message.find(to, begin) - begin);
+  };
+  const std::string numeric = between("': ", " makes");
+  const std::string date = between("numeric text t, ", " of a date");
+  CHECK(db.run("SELECT " + numeric + " FROM r WHERE rowid > 1") == Rows{"1700000000000000001", "12.5"});
+  CHECK(db.first("SELECT abs(" + date + " - 1767323045.25) < 1e-6 FROM r") == "1");
+}
+
+TEST_CASE("a table named like one of SQLite's own is no obstacle") {
+  Host db;
+  db.run(
+      "CREATE TABLE r(t); INSERT INTO r VALUES(1); CREATE TABLE pragma_table_xinfo(x); CREATE VIEW pragma_table_info "
+      "AS "
+      "SELECT 1 AS x; CREATE TABLE pragma_table_list(x); CREATE TABLE pragma_database_list(x); CREATE TABLE "
+      "json_each(x);"
+      "CREATE TEMP TABLE pragma_table_xinfo(name); INSERT INTO temp.pragma_table_xinfo VALUES('nothing');"
+      "CREATE TABLE pragma_function_list(x); CREATE TABLE pragma_module_list(x)");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 2)") == "1");
+  CHECK(db.first("SELECT c1 FROM asof_join('r', 'r', NULL, 't', NULL, '<=', '[\"t\"]')") == "1");
+  db.run("INSERT INTO json_each VALUES(1)");
+  CHECK(db.first("SELECT asof_join('json_each', NULL, 'x', NULL, 2)") == "1");
 }
 
 TEST_CASE("misuse of the table form names the argument") {
@@ -237,24 +316,74 @@ TEST_CASE("joins, ORs and second references get the rows that one scan gets") {
                  join + ")") == "3");
 }
 
-TEST_CASE("a stranger's view may align ordinary tables and nothing else") {
+TEST_CASE("a TEMP view or trigger may align what SQL could read, a stored one nothing") {
   Host db;
   db.run(
       "CREATE TABLE l(t); INSERT INTO l VALUES(9); CREATE TABLE r(t); INSERT INTO r VALUES(1);"
       "CREATE VIEW v AS SELECT asof_join('r', NULL, 't', NULL, 2) AS a;"
       "CREATE VIEW w AS SELECT right_rowid FROM asof_join('l', 'r', NULL, 't');"
+      "CREATE TEMP VIEW tv AS SELECT asof_join('r', NULL, 't', NULL, 2) AS a;"
+      "CREATE TEMP VIEW tw AS SELECT right_rowid FROM asof_join('l', 'r', NULL, 't');"
+      "CREATE TEMP VIEW over AS SELECT * FROM v;"
+      "CREATE TEMP TABLE seen(a);"
+      "CREATE TEMP TRIGGER look AFTER INSERT ON l BEGIN INSERT INTO seen SELECT a FROM tv; END;"
       "CREATE VIEW hidden AS SELECT 1 AS rowid, 1 AS t FROM rpcroute_reference;"
-      "CREATE VIEW deeper AS SELECT rowid, t FROM hidden WHERE t IN (SELECT t FROM hidden);"
-      "CREATE VIEW x AS SELECT asof_join('deeper', NULL, 't', NULL, 2);"
-      "CREATE VIEW y AS SELECT asof_join('rpcroute_reference', NULL, 'name', NULL, 2)");
+      "CREATE VIEW deeper AS SELECT rowid, t FROM hidden WHERE t IN (SELECT t FROM hidden)");
   for (const char* trusted : {"ON", "OFF"}) {
     db.run(std::string("PRAGMA trusted_schema = ") + trusted);
-    CHECK(db.first("SELECT * FROM v") == "1");
-    CHECK(db.first("SELECT * FROM w") == "1");
-    CHECK(db.error("SELECT * FROM x") ==
+    CHECK(db.error("SELECT * FROM v") == "unsafe use of asof_join()");
+    CHECK(db.error("SELECT * FROM w") == "unsafe use of virtual table \"asof_join\"");
+    CHECK(db.error("SELECT * FROM over") == "unsafe use of asof_join()");
+    CHECK(db.first("SELECT * FROM tv") == "1");
+    CHECK(db.first("SELECT * FROM tw") == "1");
+    db.run("DELETE FROM seen; INSERT INTO l VALUES(10)");
+    CHECK(db.first("SELECT * FROM seen") == "1");
+    CHECK(db.error("SELECT asof_join('deeper', NULL, 't', NULL, 2)") ==
           "asof_join: view deeper reads a virtual table; only ordinary tables and views over them are read");
-    CHECK(db.error("SELECT * FROM y") == "asof_join: no table or view rpcroute_reference; only those are read");
+    CHECK(db.error("SELECT asof_join('rpcroute_reference', NULL, 'name', NULL, 2)") ==
+          "asof_join: no table or view rpcroute_reference; only those are read");
   }
+}
+
+TEST_CASE("whatever a definition writes around a call of asof_join, it is seen, and nothing else is") {
+  const auto stored = [](const std::string& check) {
+    Host db;
+    db.run("CREATE TABLE r(t); INSERT INTO r VALUES(1); CREATE TABLE k(x, CHECK(" + check + "))");
+    return db.error("INSERT INTO k VALUES(1)");
+  };
+  const std::string arguments = "('r', NULL, 't', NULL, 9) IS NULL";
+  for (const std::string call :
+       {"asof_join", "ASOF_Join", "\"asof_join\"", "`asof_join`", "[asof_join]", "asof_join /* a ( */",
+        "asof_join -- (\n", "'it''s' IS NULL OR asof_join", "\"\" IS NULL OR asof_join", "x'27' IS NULL OR asof_join",
+        "x IS NULL --'\n OR asof_join", "x IS NULL /*'*/ OR asof_join", "0 OR(asof_join"}) {
+    INFO(call);
+    const bool open = call.find("OR(") != std::string::npos;
+    CHECK_THAT(stored(call + arguments + (open ? ")" : "")),
+               Catch::StartsWith("asof_join: the definition of k in main calls it"));
+  }
+  Host db;
+  db.run(
+      "CREATE TABLE r(t /* what asof_join(r, …) reads */, asof_join, \"asof_join()\" DEFAULT 'asof_join()', "
+      "CHECK(asof_join IS NOT 'asof_join(' -- asof_join()\n)); INSERT INTO r(t) VALUES(1);"
+      "CREATE VIEW unused AS SELECT asof_join('r', NULL, 't', NULL, 9)");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 9) FROM r") == "1");
+}
+
+TEST_CASE("a stored call of asof_join is refused where its database is used, and there alone") {
+  Host db;
+  db.run(
+      "CREATE TABLE r(t); INSERT INTO r VALUES(1); CREATE TEMP TABLE mine(x, CHECK(asof_join('r', NULL, 't', NULL, "
+      "x)));"
+      "ATTACH ':memory:' AS other; CREATE TABLE other.k(x, CHECK(asof_join('r', NULL, 't', NULL, x) = 1));"
+      "CREATE TABLE other.plain(x); INSERT INTO other.plain VALUES(1)");
+  CHECK(db.first("SELECT asof_join('r', NULL, 't', NULL, 9) FROM r") == "1");
+  CHECK(db.error("INSERT INTO mine VALUES(9)") == "");
+  const std::string refusal =
+      "asof_join: the definition of k in other calls it, which only statements, TEMP views and "
+      "TEMP triggers may: refused to all that use other";
+  CHECK(db.error("INSERT INTO other.k VALUES(9)") == refusal);
+  CHECK(db.error("SELECT asof_join('r', NULL, 't', NULL, x) FROM other.plain") == refusal);
+  CHECK(db.error("DROP TABLE other.k; SELECT asof_join('r', NULL, 't', NULL, x) FROM other.plain") == "");
 }
 
 TEST_CASE("nothing stays open behind an asof_join") {
@@ -288,6 +417,36 @@ TEST_CASE("a table aligned with itself can be filled from the alignment") {
       "CREATE TABLE l(t); INSERT INTO l VALUES(1), (2); INSERT INTO l SELECT gap + 10 FROM asof_join('l', 'l', NULL, "
       "'t', NULL, '<=')");
   CHECK(db.first("SELECT count(*) FROM l") == "4");
+}
+
+TEST_CASE("each firing of a TEMP trigger sees what is there then") {
+  Host db;
+  db.run(
+      "CREATE TABLE r(k, t); CREATE TABLE seen(scalar, aligned, inner);"
+      "CREATE TEMP TRIGGER look AFTER INSERT ON r BEGIN INSERT INTO seen VALUES("
+      "asof_join('r', 'k', 't', NEW.k, 99), (SELECT max(right_rowid) FROM asof_join('r', 'r', 'k', 't', NULL, '<=')),"
+      "(SELECT count(*) FROM r AS x WHERE asof_join('r', 'k', 't', x.k, 99) IS NOT NULL)); END");
+  for (const char* index : {"SELECT 1", "CREATE INDEX i ON r(k, t)"}) {
+    db.run(
+        std::string(index) +
+        "; DELETE FROM r; DELETE FROM seen;"
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 4) INSERT INTO r SELECT 'a', i FROM n");
+    CHECK(db.run("SELECT * FROM seen") == Rows{"1|1|1", "2|2|2", "3|3|3", "4|4|4"});
+  }
+}
+
+TEST_CASE("a TEMP view that reads itself through asof_join is an error, one over another is not") {
+  Host db;
+  db.run(
+      "CREATE TABLE r(t); INSERT INTO r VALUES(1), (2);"
+      "CREATE TEMP VIEW once AS SELECT rowid, t + 0 * asof_join('r', NULL, 't', NULL, 9) AS t FROM r;"
+      "CREATE TEMP VIEW twice AS SELECT rowid, t + 0 * asof_join('once', NULL, 't', NULL, 9) AS t FROM once;"
+      "CREATE TEMP VIEW itself AS SELECT rowid, asof_join('itself', NULL, 't', NULL, 9) AS t FROM r;"
+      "CREATE TEMP VIEW circle AS SELECT left_rowid AS rowid, gap AS t FROM asof_join('circle', 'r', NULL, 't')");
+  CHECK(db.first("SELECT asof_join('twice', NULL, 't', NULL, 9)") == "2");
+  CHECK_THAT(db.error("SELECT asof_join('itself', NULL, 't', NULL, 9)"), Catch::Contains("a source reads itself"));
+  CHECK(db.error("SELECT asof_join('circle', NULL, 't', NULL, 9)") != "");
+  CHECK(db.first("SELECT asof_join('twice', NULL, 't', NULL, 9)") == "2");
 }
 
 TEST_CASE("an interrupt ends the reading of a long history") {

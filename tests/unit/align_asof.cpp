@@ -167,3 +167,30 @@ TEST_CASE("every match and tolerance agrees with the definition on random histor
     }
   }
 }
+
+TEST_CASE("building an index of any shape pulses as it goes and ends when the pulse says so") {
+  struct Stop {};
+  constexpr std::size_t kRows = 300000;
+  for (const std::uint32_t keys : {1U, 1000U, 200000U}) {
+    const auto history = [&] {
+      std::mt19937 random(keys);
+      AsofIndex::Builder builder(true);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        builder.add(KeyView::integer(random() % keys), Time(static_cast<std::int64_t>(random())), 1);
+      }
+      return builder;
+    };
+    std::size_t pulses = 0;
+    history().build([&] { ++pulses; });
+    // Counted once, laid out in three arrays, kept or not.
+    CHECK(pulses >= 5 * kRows / rpcroute::align::Steps::kBetweenPulses);
+    for (std::size_t last = 1; last <= pulses; last += pulses / 8 + 1) {
+      std::size_t seen = 0;
+      const auto stop = [&] {
+        if (++seen == last) throw Stop{};
+      };
+      CHECK_THROWS_AS(history().build(stop), Stop);
+      CHECK(seen == last);
+    }
+  }
+}

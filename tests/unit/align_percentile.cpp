@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <random>
+#include <vector>
 
 #include "align/percentile.hpp"
 
@@ -58,4 +59,21 @@ TEST_CASE("a share that is met exactly is not missed by rounding") {
   std::vector<Weighted> tenths;
   for (int i = 1; i <= 10; ++i) tenths.push_back({static_cast<double>(i), 0.1});
   for (int i = 1; i <= 10; ++i) CHECK(weighted(tenths, 10.0 * i) == static_cast<double>(i));
+}
+
+TEST_CASE("sorting a sample pulses as it goes and ends when the pulse says so") {
+  struct Stop {};
+  const auto stop = [] { throw Stop{}; };
+  std::mt19937 random(5);
+  Sample sample;
+  std::vector<Weighted> weights;
+  for (int i = 0; i < 300000; ++i) {
+    sample.add(static_cast<double>(random()));
+    weights.push_back({static_cast<double>(random()), 1.0});
+  }
+  CHECK_THROWS_AS(sample.percentile(50, stop), Stop);
+  CHECK_THROWS_AS(weighted_percentile(weights, 50, stop), Stop);
+  int pulses = 0;
+  sample.percentile(50, [&] { ++pulses; });
+  CHECK(pulses > 300000 * 10 / 65536);
 }
