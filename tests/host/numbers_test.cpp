@@ -2,9 +2,12 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "counting_server.hpp"
 #include "host.hpp"
 
+using rpcroute::test::CountingServer;
 using rpcroute::test::Host;
+using rpcroute::test::Rows;
 
 TEST_CASE("heights and limits are integers in every storage class") {
   Host db;
@@ -60,4 +63,17 @@ TEST_CASE("data is not read as a number: a text among it is a mistake") {
   CHECK(db.error("SELECT median('1')") == "median: Y must be a finite number or NULL, got '1'");
   CHECK(db.error("SELECT weighted_percentile(1, '1', 50)") ==
         "weighted_percentile: W must be a finite number or NULL, got '1'");
+}
+
+TEST_CASE("an inline provider takes its numbers as a host binds them, and no key that it has not") {
+  const CountingServer server;
+  Host db;
+  const std::string entry = "json_object('provider_id', 'a', 'url', '" + server.url() + "', ";
+  const std::string id = GENERATE("31337", "31337.0", "'31337'", "'0x7a69'");
+  CHECK(db.first("SELECT ok FROM rpc_probe(json_array(" + entry + "'chain_id', " + id + ")))") == "1");
+  CHECK(server.requests() == 1);
+  CHECK_THAT(db.error("SELECT ok FROM rpc_probe(json_array(" + entry + "'urll', 'x')))"),
+             Catch::StartsWith("rpc_probe: entry 1 of providers has unknown key 'urll'; known are url, ws_url, "));
+  CHECK(db.run("SELECT ok FROM rpc_probe(json_array(" + entry + "'enabled', 0.0)))") == Rows{});
+  CHECK(server.requests() == 1);
 }
