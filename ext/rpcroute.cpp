@@ -49,11 +49,26 @@ const sqlite::Registry& registry() {
 
 namespace {
 
+/// Whether `api` is the SQLite of this process's connections: that of the first of them. Another one, such as Node's
+/// own beside Python's, has other memory and other structures behind the same pointers.
+bool serves(const sqlite3_api_routines* api) {
+  static std::mutex mutex;  // connections may load it from several threads at once
+  const std::lock_guard lock(mutex);
+  if (sqlite3_api == nullptr) SQLITE_EXTENSION_INIT2(api);
+  return sqlite3_api == api;
+}
+
+/// A message is freed by the SQLite that gets it, and comes from it.
 int load(sqlite3* db, char** message, const sqlite3_api_routines* api, bool offline) {
-  static std::once_flag told;  // connections may load it from several threads at once
-  std::call_once(told, [api] { SQLITE_EXTENSION_INIT2(api); });
-  if (sqlite3_libversion_number() < sqlite::kOldestVersion) {
-    *message = sqlite3_mprintf("rpcroute needs SQLite 3.38 or newer; this is %s", sqlite3_libversion());
+  if (api == nullptr) return SQLITE_ERROR;  // so does sqlite3_auto_extension() where loading was left out of SQLite
+  if (api->libversion_number() < sqlite::kOldestVersion) {
+    *message = api->mprintf("rpcroute needs SQLite 3.38 or newer; this is %s", api->libversion());
+    return SQLITE_ERROR;
+  }
+  if (!serves(api)) {
+    *message = api->mprintf(
+        "rpcroute already serves another SQLite library in this process (version %s): load it from one of the two only",
+        sqlite3_libversion());
     return SQLITE_ERROR;
   }
   const sqlite::Outcome outcome = sqlite::guard("rpcroute", [&] { sqlite::register_all(db, registry(), offline); });

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . examples/prepare.sh
 
-install_missing "${build_packages[@]}" catch2 ccache python3 python3-xgboost
+install_missing "${build_packages[@]}" catch2 ccache locales python3 python3-xgboost
 
 # Real nodes, from npm: anvil and cast are native binaries, hardhat needs Node.
 if ! command -v npm >/dev/null; then install_missing nodejs npm; fi

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 
 #include "chain/evm_signer.hpp"
+#include "text/words.hpp"
 
 namespace rpcroute::chain {
 namespace {
@@ -67,7 +67,7 @@ class File {
 
 /// The checks are made on the open file, so that it cannot be exchanged between check and use.
 std::size_t checked_size(const File& file, const std::string& name) {
-  if (file.descriptor() < 0) throw std::invalid_argument(name + " cannot be opened: " + std::strerror(errno));
+  if (file.descriptor() < 0) throw std::invalid_argument(name + " cannot be opened: " + text::system_words(errno));
   struct stat status {};
   if (fstat(file.descriptor(), &status) != 0) throw std::invalid_argument(name + " cannot be examined");
   if (!S_ISREG(status.st_mode)) throw std::invalid_argument(name + " is not a regular file");

@@ -1,13 +1,16 @@
 #include "functions/height_argument.hpp"
 
+#include <limits>
+
 #include "chain/quantity.hpp"
 #include "sqlite/error.hpp"
+#include "sqlite/number.hpp"
 
 namespace rpcroute::functions {
 
 std::optional<std::int64_t> height_argument(std::string_view name, sqlite::Value value) {
   if (value.is_null()) return std::nullopt;
-  if (value.is_integer() && value.integer() >= 0) return value.integer();
+  if (const auto height = sqlite::integer_of(value); height && *height >= 0) return height;
   if (value.is_text()) {
     if (const auto height = chain::parse_quantity(value.text())) return height;
   }
@@ -17,10 +20,8 @@ std::optional<std::int64_t> height_argument(std::string_view name, sqlite::Value
 
 std::optional<std::int64_t> max_ahead_argument(sqlite::Value value) {
   if (value.is_null()) return std::nullopt;
-  if (!value.is_integer() || value.integer() < 0) {
-    throw sqlite::Error("max_ahead must be a number of blocks, 0 or more, got " + sqlite::quoted(value));
-  }
-  return value.integer();
+  return sqlite::integer_argument("max_ahead", value, 0, std::numeric_limits<std::int64_t>::max(),
+                                  "a number of blocks, 0 or more");
 }
 
 }  // namespace rpcroute::functions

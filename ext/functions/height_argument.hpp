@@ -9,8 +9,8 @@
 
 namespace rpcroute::functions {
 
-/// An integer or a 0x-quantity in 0 … 2^63-1; nullopt for NULL. Throws sqlite::Error naming the argument for anything
-/// else.
+/// An integer, in any storage class, or a 0x-quantity in 0 … 2^63-1; nullopt for NULL. Throws sqlite::Error naming the
+/// argument for anything else.
 std::optional<std::int64_t> height_argument(std::string_view name, sqlite::Value value);
 
 /// A number of blocks, 0 or more; nullopt for NULL.

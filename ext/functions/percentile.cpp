@@ -10,6 +10,7 @@
 
 #include "functions/align_argument.hpp"
 #include "functions/functions.hpp"
+#include "sqlite/number.hpp"
 
 namespace rpcroute::functions {
 namespace {
@@ -19,10 +20,7 @@ class Percent {
  public:
   void read(sqlite::Value value) {
     // Requirement 3. Text that reads as a number is one.
-    const double percent = value.real();
-    if (!value.is_numeric() || !(percent >= 0.0 && percent <= 100.0)) {
-      throw sqlite::Error("P must be a number of 0..100, got " + sqlite::quoted(value));
-    }
+    const double percent = sqlite::number_argument("P", value, 0, 100, "a number of 0..100");
     // Requirement 2: "same" means to within 0.001.
     if (percent_ && std::abs(*percent_ - percent) > 0.001) {
       throw sqlite::Error("P must be the same for all rows, got " + sqlite::quoted(value));

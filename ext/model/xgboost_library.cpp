@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "model/error.hpp"
+#include "text/words.hpp"
 
 namespace rpcroute::model {
 namespace {
@@ -20,8 +21,7 @@ void* open_library() {
   for (const char* name : {"libxgboost.so.0", "libxgboost.so"}) {
     if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
   }
-  const char* const reason = dlerror();
-  throw LibraryError(absent + std::string(reason ? reason : "libxgboost.so was not found"));
+  throw LibraryError(absent + text::loader_words());
 }
 
 XgboostLibrary open() {

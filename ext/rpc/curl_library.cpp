@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "text/words.hpp"
+
 // The parameter before the dots is an enum, as libcurl declares it and takes it itself.
 #pragma GCC diagnostic ignored "-Wvarargs"
 
@@ -22,9 +24,8 @@ namespace {
 
 void* open_library() {
   if (void* const library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL)) return library;
-  const char* const reason = dlerror();
   throw std::runtime_error("libcurl is not installed (Debian: apt install libcurl4): " +
-                           std::string(reason ? reason : "libcurl.so.4 was not found"));
+                           rpcroute::text::loader_words());
 }
 
 template <class Function>

@@ -16,6 +16,7 @@
 #include "rpc/json_rpc.hpp"
 #include "rpc/resolver.hpp"
 #include "rpc/text.hpp"
+#include "text/words.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -240,10 +241,9 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
   }
 
   void fail(ErrorClass error_class, error_code error) {
-    if (is_descriptor_shortage(error.value()) && error.category() == boost::system::system_category()) {
-      return finish(descriptor_shortage());
-    }
-    std::string words = lower(error.message());
+    const bool is_the_systems = error.category() == boost::system::system_category();
+    if (is_the_systems && is_descriptor_shortage(error.value())) return finish(descriptor_shortage());
+    std::string words = is_the_systems ? text::system_words(error.value()) : lower(error.message());
     if (error == websocket::error::message_too_big || error == websocket::error::buffer_overflow) {
       error_class = ErrorClass::too_large;
       words = "a message is larger than " + std::to_string(request_.max_message_bytes) + " bytes";

@@ -5,16 +5,24 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <array>
 #include <charconv>
 #include <set>
 #include <stdexcept>
 
+#include "rpc/keys.hpp"
 #include "rpc/text.hpp"
+#include "text/number.hpp"
 
 namespace rpcroute::rpc {
 namespace {
 
 using rapidjson::Value;
+
+/// The columns of rpc_providers, and what rpc_chains would say of the chain.
+constexpr std::array<std::string_view, 13> keys{"provider_id", "url",      "ws_url",          "chain",   "kind",
+                                                "chain_id",    "operator", "headers",         "enabled", "is_mainnet",
+                                                "archive",     "notes",    "cost_per_million"};
 
 /// The member, or nullptr when it is absent or null: an SQL NULL in a row is as good as no column.
 const Value* find(const Value& entry, const char* field) {
@@ -46,17 +54,22 @@ void read_kind(const Value& entry, Provider& provider) {
   }
 }
 
-/// An integer, or a text holding one in decimal or as a 0x quantity.
+/// An integer, also as a float, or a text holding one in decimal or as a 0x quantity.
 std::optional<std::uint64_t> unsigned_integer(const Value& value) {
   if (value.IsUint64()) return value.GetUint64();
-  if (!value.IsString()) return std::nullopt;
-  std::string_view text = view(value);
-  const bool hex = text.starts_with("0x");
-  if (hex) text.remove_prefix(2);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, hex ? 16 : 10);
-  if (error != std::errc() || text.empty() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  if (!value.IsString() && !value.IsDouble()) return std::nullopt;
+  if (value.IsString()) {
+    std::string_view digits = view(value);
+    const bool hex = digits.starts_with("0x");
+    if (hex) digits.remove_prefix(2);
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number, hex ? 16 : 10);
+    if (error == std::errc() && end == digits.data() + digits.size()) return number;
+    if (hex) return std::nullopt;
+  }
+  const auto integer = value.IsString() ? text::integer(view(value)) : text::whole(value.GetDouble());
+  if (!integer || *integer < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*integer);
 }
 
 void read_chain_id(const Value& entry, Provider& provider) {
@@ -66,16 +79,12 @@ void read_chain_id(const Value& entry, Provider& provider) {
   if (!provider.chain_id) complain(provider, "chain_id must be an unsigned integer");
 }
 
-void read_is_mainnet(const Value& entry, Provider& provider) {
-  const Value* value = find(entry, "is_mainnet");
+void read_flag(const Value& entry, const char* field, Provider& provider, bool& target) {
+  const Value* value = find(entry, field);
   if (value == nullptr) return;
-  if (value->IsBool()) {
-    provider.is_mainnet = value->GetBool();
-  } else if (value->IsInt() && (value->GetInt() == 0 || value->GetInt() == 1)) {
-    provider.is_mainnet = value->GetInt() == 1;
-  } else {
-    complain(provider, "is_mainnet must be 0 or 1");
-  }
+  const auto number = value->IsBool() ? std::uint64_t{value->GetBool()} : unsigned_integer(*value);
+  if (!number || *number > 1) return complain(provider, std::string(field) + " must be 0 or 1");
+  target = *number == 1;
 }
 
 /// An object, or a text holding one, which is what json_object() makes of the column.
@@ -108,13 +117,23 @@ std::string read_id(const Value& entry, std::size_t position) {
   return std::string(view(*id));
 }
 
+void check_keys(const Value& entry, std::size_t position) {
+  std::vector<std::string_view> given;
+  for (auto member = entry.MemberBegin(); member < entry.MemberEnd(); ++member) given.push_back(view(member->name));
+  const std::string complaint = complaint_about(given, keys);
+  if (!complaint.empty()) {
+    throw std::invalid_argument("entry " + std::to_string(position) + " of providers has " + complaint);
+  }
+}
+
 Provider read_provider(const Value& entry, std::size_t position) {
   Provider provider;
   provider.provider_id = read_id(entry, position);
+  check_keys(entry, position);
   read_text(entry, "chain", provider, provider.chain);
   read_kind(entry, provider);
   read_chain_id(entry, provider);
-  read_is_mainnet(entry, provider);
+  read_flag(entry, "is_mainnet", provider, provider.is_mainnet);
   if (provider.kind == ChainKind::evm && provider.chain_id == std::uint64_t{1}) provider.is_mainnet = true;
   read_text(entry, "url", provider, provider.url);
   read_text(entry, "ws_url", provider, provider.ws_url);
@@ -128,7 +147,8 @@ Provider read_provider(const Value& entry, std::size_t position) {
 
 std::vector<Provider> parse_providers(std::string_view json) {
   // Iterative: a text of a million brackets must not exhaust the stack.
-  constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+  constexpr unsigned flags =
+      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag;
   rapidjson::Document document;
   document.Parse<flags>(json.data(), json.size());
   if (json.find('\0') != std::string_view::npos) {  // where RapidJSON would stop reading
@@ -142,8 +162,15 @@ std::vector<Provider> parse_providers(std::string_view json) {
   if (!document.IsArray()) throw std::invalid_argument("providers must be a JSON array of objects");
   std::vector<Provider> providers;
   std::set<std::string> seen;
+  std::size_t position = 0;
   for (const Value& entry : document.GetArray()) {
-    providers.push_back(read_provider(entry, providers.size() + 1));
+    providers.push_back(read_provider(entry, ++position));
+    bool enabled = true;
+    read_flag(entry, "enabled", providers.back(), enabled);
+    if (!enabled) {
+      providers.pop_back();
+      continue;
+    }
     if (!seen.insert(providers.back().provider_id).second) {
       complain(providers.back(), "provider_id appears more than once in providers");
     }

@@ -29,8 +29,9 @@ struct Provider {
 };
 
 /// Reads the `providers` argument: a JSON array of objects with the columns of `rpc_providers` plus `kind`, `chain_id`
-/// and `is_mainnet`. Throws std::invalid_argument, in words fit for an SQL error, when the text is not such an array or
-/// an entry has no usable `provider_id`; whatever else is wrong with one entry becomes its `config_error`.
+/// and `is_mainnet`; as in the table, nobody asks one that is not `enabled`. Throws std::invalid_argument, in words fit
+/// for an SQL error, when the text is not such an array, an entry has no usable `provider_id` or a key that is no such
+/// column; whatever else is wrong with one entry becomes its `config_error`.
 std::vector<Provider> parse_providers(std::string_view json);
 
 }  // namespace rpcroute::rpc

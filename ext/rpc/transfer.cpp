@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <new>
 
 #include "rpc/descriptors.hpp"
 #include "rpc/text.hpp"
+#include "text/words.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -43,7 +43,7 @@ Failure failure_of(CURLcode code, long os_error) {
     case CURLE_COULDNT_RESOLVE_HOST:
       return no_addresses();
     case CURLE_COULDNT_CONNECT:
-      return {ErrorClass::connect, "", os_error != 0 ? lower(std::strerror(static_cast<int>(os_error))) : words, {}};
+      return {ErrorClass::connect, "", os_error != 0 ? text::system_words(static_cast<int>(os_error)) : words, {}};
     case CURLE_GOT_NOTHING:
       return {ErrorClass::connect, "closed", "the connection was closed without an answer", {}};
     case CURLE_PARTIAL_FILE:

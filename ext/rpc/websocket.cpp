@@ -8,7 +8,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "rpc/descriptors.hpp"
@@ -67,7 +67,7 @@ class HeadWatch::Impl {
       return io;
     } catch (const boost::system::system_error& error) {
       if (is_descriptor_shortage(error.code().value())) return nullptr;
-      throw;
+      throw std::system_error(error.code());
     }
   }
 

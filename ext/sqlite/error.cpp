@@ -1,5 +1,9 @@
 #include "sqlite/error.hpp"
 
+#include <system_error>
+
+#include "text/words.hpp"
+
 namespace rpcroute::sqlite {
 namespace {
 
@@ -18,6 +22,12 @@ std::size_t character_length(std::string_view text) {
     return within(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && continued(2) && continued(3) ? 4 : 0;
   }
   return 0;
+}
+
+/// What the exception says, in English: the words of a std::system_error are those of the host's language.
+std::string words_of(const std::exception& error) {
+  const auto* system = dynamic_cast<const std::system_error*>(&error);
+  return system == nullptr ? error.what() : text::system_words(system->code().value());
 }
 
 /// A message may quote what the user gave, and clients such as Python's fail on a message that is not UTF-8.
@@ -49,7 +59,7 @@ Outcome current_outcome(std::string_view name) noexcept {
     }
   } catch (const std::exception& error) {
     try {
-      return {SQLITE_ERROR, std::string(name) + ": " + as_utf8(error.what())};
+      return {SQLITE_ERROR, std::string(name) + ": " + as_utf8(words_of(error))};
     } catch (...) {
       return {SQLITE_NOMEM, {}};
     }

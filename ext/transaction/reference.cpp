@@ -3,13 +3,43 @@
 #include <rapidjson/document.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "chain/evm_signer.hpp"
 #include "chain/fees.hpp"
+#include "rpc/keys.hpp"
 
 namespace rpcroute::transaction {
 namespace {
+
+/// The columns of tx_outcomes: whole rows of it serve as well.
+constexpr std::array<std::string_view, 26> keys{"provider_id",
+                                                "tx_hash",
+                                                "raw",
+                                                "timestamp",
+                                                "tx_id",
+                                                "chain",
+                                                "region",
+                                                "nonce",
+                                                "overlap",
+                                                "propensity",
+                                                "state",
+                                                "status",
+                                                "duration_sec",
+                                                "submit_ms",
+                                                "own_receipt_sec",
+                                                "duration_source",
+                                                "submit_head",
+                                                "block_number",
+                                                "blocks_waited",
+                                                "block_timestamp",
+                                                "gas_used",
+                                                "preconfirmed_sec",
+                                                "max_cost_gwei",
+                                                "error_class",
+                                                "effective_gas_price",
+                                                "error"};
 
 std::string lower_hex(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -32,6 +62,13 @@ std::string text_member(const rapidjson::Value& object, const char* name, bool r
 
 Reference reference_of(const rapidjson::Value& value, std::size_t index) {
   if (!value.IsObject()) refuse(index, "must be an object");
+  std::vector<std::string_view> given;
+  for (const auto& member : value.GetObject()) {
+    given.emplace_back(member.name.GetString(), member.name.GetStringLength());
+  }
+  if (const std::string complaint = rpc::complaint_about(given, keys); !complaint.empty()) {
+    refuse(index, "has " + complaint);
+  }
   Reference reference;
   reference.provider_id = text_member(value, "provider_id", true, index);
   reference.tx_hash = lower_hex(text_member(value, "tx_hash", true, index));
