@@ -118,9 +118,13 @@ std::optional<SendLife::Gap> SendLife::first_gap(const NonceLease& lease, std::u
   for (std::uint64_t number = pending; number < nonce(); ++number) {
     const auto entry = lease.find(fleet_->genesis(), number);
     if (!entry || entry->stage == BookStage::free) return Gap{number, false, {}};
-    const bool is_doubtful = entry->stage == BookStage::sent && !shown_.contains(number);
-    if (is_doubtful) return Gap{number, true, entry};
-    if (entry->stage != BookStage::prepared) continue;
+    // Without the first block of a chain the book cannot tell it from another of its id: what it says is looked up.
+    const bool may_be_anothers = entry->genesis.empty() || fleet_->genesis().empty();
+    const bool is_doubtful = entry->stage == BookStage::sent || may_be_anothers;
+    if (entry->stage != BookStage::prepared) {
+      if (!is_doubtful || shown_.contains(number)) continue;
+      return Gap{number, true, entry};
+    }
     const double now = monotonic_seconds(conversation_.now());
     return Gap{number, may_yet_leave(*entry, lease, surroundings_.book.writer(), now), {}};
   }
