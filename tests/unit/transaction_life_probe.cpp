@@ -590,3 +590,57 @@ TEST_CASE("a node's answers that say nothing leave the reason in the row") {
   CHECK(record.error_class == rpc::ErrorClass::unobserved);
   CHECK(record.error.find("receipt") != std::string::npos);
 }
+
+TEST_CASE("no receipt makes a transaction cheaper or dearer than its bytes and its block allow") {
+  struct Claimed {
+    std::string member;
+    std::string value;
+  };
+  // 21000 gas, below a cap of 3 gwei, in a block whose base fee is 1 gwei.
+  const auto claimed =
+      GENERATE(Claimed{"gasUsed", "\"0x5209\""}, Claimed{"gasUsed", "\"0x7fffffffffffffff\""},
+               Claimed{"gasUsed", "\"0x5207\""}, Claimed{"gasUsed", "\"0x0\""},
+               Claimed{"effectiveGasPrice", "\"0xb2d05e01\""}, Claimed{"effectiveGasPrice", "\"0x7fffffffffffffff\""},
+               Claimed{"effectiveGasPrice", "\"0x3b9ac9ff\""}, Claimed{"effectiveGasPrice", "\"0x0\""});
+  CAPTURE(claimed.member, claimed.value);
+  Bench bench({"a"});
+  bench.world.nodes["a"].habits[receipt_method] =
+      with([=](auto& json) { replace_member(json, claimed.member, claimed.value); });
+  std::optional<Record> record;
+  SECTION("to one statement") {
+    record = bench.only();
+  }
+  SECTION("to the script's") {
+    bench.plan.send = false;
+    record = bench.wait(bench.send(bench.scan())).at(0);
+  }
+  CHECK(record->state == State::confirmed);
+  CHECK(record->max_cost_gwei == 63000);
+  CHECK(record->gas_used.has_value() == (claimed.member != "gasUsed"));
+  CHECK(record->effective_gas_price.has_value() == (claimed.member != "effectiveGasPrice"));
+}
+
+TEST_CASE("a receipt's optional fields are what most providers say that show its block") {
+  struct Liar {
+    std::string member;
+    std::string value;
+  };
+  const auto lie = GENERATE(Liar{"effectiveGasPrice", "\"0x9502f900\""}, Liar{"status", "\"0x0\""});
+  const bool has_majority = GENERATE(false, true);
+  CAPTURE(lie.member, has_majority);
+  Bench bench({"a", "b"});
+  if (has_majority) bench.world.nodes["c"];
+  bench.drawn("a");
+  // It shows its receipt last, when the others have shown theirs.
+  const auto lying = with([=](auto& json) { replace_member(json, lie.member, lie.value); });
+  bench.world.nodes["a"].habits[receipt_method] = [&](const auto& honest) {
+    return bench.world.seconds() < 1.5 ? result("null") : lying(honest);
+  };
+  const Record record = bench.only();
+  CHECK(record.state == State::confirmed);
+  CHECK(record.gas_used == 21000);
+  const bool is_price = lie.member == "effectiveGasPrice";
+  CHECK(record.effective_gas_price.has_value() == (has_majority || !is_price));
+  if (record.effective_gas_price) CHECK(record.effective_gas_price == 2'000'000'000);
+  CHECK(record.status.has_value() == (has_majority || is_price));
+}

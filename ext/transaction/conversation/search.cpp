@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "chain/fees.hpp"
 #include "chain/receipt.hpp"
 #include "transaction/conversation/heads.hpp"
 
@@ -137,7 +138,8 @@ void search_block(Conversation& conversation, const Fleet& fleet, const BlockId&
                         call_timeout);
   conversation.ask_all(std::move(calls), [block, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
     BlockResult result;
-    std::vector<std::int64_t> timestamps;
+    std::vector<std::uint64_t> timestamps;
+    std::vector<std::uint64_t> base_fees;
     for (const rpc::Answer& answer : answers) {
       const auto told = lenient(answer, [](const auto& json) { return chain::read_block(json); });
       if (!told) continue;
@@ -145,13 +147,14 @@ void search_block(Conversation& conversation, const Fleet& fleet, const BlockId&
         ++result.absent;
       } else if ((*told)->hash == block.hash && (*told)->number == block.number) {
         ++result.same;
-        if ((*told)->timestamp) timestamps.push_back(static_cast<std::int64_t>(*(*told)->timestamp));
+        if ((*told)->timestamp) timestamps.push_back(*(*told)->timestamp);
+        if ((*told)->base_fee_per_gas) base_fees.push_back(*(*told)->base_fee_per_gas);
       } else {
         ++result.different;
       }
     }
-    std::sort(timestamps.begin(), timestamps.end());
-    if (!timestamps.empty()) result.timestamp = timestamps[timestamps.size() / 2];
+    if (!timestamps.empty()) result.timestamp = static_cast<std::int64_t>(chain::median_of(timestamps));
+    if (!base_fees.empty()) result.base_fee = chain::median_of(base_fees);
     then(result);
   });
 }

@@ -50,6 +50,7 @@ struct BlockResult {
   std::size_t different = 0;              ///< that show another one
   std::size_t absent = 0;                 ///< that have none there
   std::optional<std::int64_t> timestamp;  ///< of the block, whole Unix seconds; the median of those told
+  std::optional<std::uint64_t> base_fee;  ///< of the block, wei per gas; the median of those told
 
   /// The block is part of the chain, as most of those see it who have a block at its height.
   bool stands() const { return same > different; }

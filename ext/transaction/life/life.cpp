@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "chain/eip1559.hpp"
+#include "chain/fees.hpp"
+
 namespace rpcroute::transaction {
 namespace {
 
@@ -99,7 +102,7 @@ void Life::hear_last_word(const SearchResult& result) {
                  record_.duration_source = "block";
                  record_.error_class.reset();
                  record_.error.clear();
-                 if (claim_) claim_->note_mined(block, *record_.tx_hash, monotonic_seconds(conversation_.now()));
+                 note_mined(block);
                  finish(State::confirmed);
                });
 }
@@ -145,15 +148,16 @@ void Life::unheard() {
 
 void Life::settle(const Sight& sight) {
   if (broadcast_head_) record_.submit_head = broadcast_head_->of_others(record_.submit_head);
-  fill(record_, sight.receipt);
-  fill_block(record_, sight.receipt.block_number, sight.block_timestamp);
+  std::vector<chain::Receipt> receipts = sight.receipts;
+  for (chain::Receipt& receipt : receipts) {
+    if (max_fee_) chain::drop_impossible(receipt, *max_fee_, sight.base_fee);
+  }
+  fill(record_, chain::agreed(receipts));
+  fill_block(record_, sight.block.number, sight.block_timestamp);
   time(sight);
   record_.error_class.reset();
   record_.error.clear();
-  if (claim_) {
-    claim_->note_mined({sight.receipt.block_number, sight.receipt.block_hash}, *record_.tx_hash,
-                       monotonic_seconds(conversation_.now()));
-  }
+  note_mined(sight.block);
   finish(record_.state);
 }
 
@@ -179,7 +183,7 @@ void Life::time(const Sight& sight) {
 bool Life::came_while_looking(const Sight& sight) const {
   if (!looking_head_) return true;
   const auto head = looking_head_->of_all();
-  return head && sight.receipt.block_number > *head;
+  return head && sight.block.number > *head;
 }
 
 void Life::remember_broadcast() {
@@ -190,6 +194,15 @@ void Life::remember_broadcast() {
 
 void Life::note(BookStage stage) {
   if (claim_) claim_->note(stage, record_.tx_hash.value_or(""), monotonic_seconds(conversation_.now()));
+}
+
+void Life::note_mined(const BlockId& block) {
+  if (claim_) claim_->note_mined(block, *record_.tx_hash, monotonic_seconds(conversation_.now()));
+}
+
+void Life::set_max_fee(std::uint64_t max_fee) {
+  max_fee_ = max_fee;
+  record_.max_cost_gwei = chain::cost_in_gwei(chain::transfer_gas, max_fee);
 }
 
 void Life::finish(State state) {

@@ -75,7 +75,7 @@ void ProbeLife::number(Numbering numbering) {
   wish_.fees = fees_of_edition(wish_.fees, claim_->entry().edition);
   record_.nonce = claim_->nonce();
   record_.overlap = numbering.overlap;
-  record_.max_cost_gwei = chain::cost_in_gwei(chain::transfer_gas, wish_.fees.max_fee);
+  set_max_fee(wish_.fees.max_fee);
   if (const auto head = numbering.state.head_of_others) record_.submit_head = static_cast<std::int64_t>(*head);
   try {
     if (wish_.key != nullptr) sign();

@@ -30,7 +30,7 @@ SendLife::SendLife(const Surroundings& surroundings, const Fleets::Place& place,
       read_(std::move(read)),
       expires_(timestamp_known ? record_.timestamp + surroundings.plan.timeout_sec : 0) {
   if (timestamp_known) prepared_ = record_.timestamp;
-  record_.max_cost_gwei = read_.max_cost_gwei();
+  set_max_fee(read_.transaction.max_fee_per_gas.saturated());
   claim_ = claim_of(surroundings_.book, read_, record_, fleet_);
 }
 
