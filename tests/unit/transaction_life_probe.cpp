@@ -644,3 +644,64 @@ TEST_CASE("a receipt's optional fields are what most providers say that show its
   if (record.effective_gas_price) CHECK(record.effective_gas_price == 2'000'000'000);
   CHECK(record.status.has_value() == (has_majority || is_price));
 }
+
+namespace {
+
+/// A node that signs by itself, and whose acknowledgement gets lost.
+void sign_by_node(Bench& bench, const World::Fault& acknowledgement) {
+  bench.plan.signer = "node";
+  bench.plan.follow.poll_ms = 500;
+  bench.plan.follow.timeout_sec = 10;
+  for (auto& [id, node] : bench.world.nodes) {
+    node.account = first_account;
+    node.faults["eth_sendTransaction"] = {acknowledgement};
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what a node signed and nobody can find any more is not charged, and keeps its number") {
+  Bench bench({"a", "b"});
+  const auto reset = failure(rpc::ErrorClass::connect, "reset");
+  SECTION("for its block came and went between two looks") {
+    bench.world.block_time_sec = 0.002;
+    sign_by_node(bench, after(reset));
+  }
+  SECTION("for nobody answers") {
+    sign_by_node(bench, [&](const auto& honest) {
+      honest();
+      for (auto& [id, node] : bench.world.nodes) node.up = false;
+      return reset;
+    });
+  }
+  const Record record = bench.only();
+  CHECK(record.state == State::timeout);
+  CHECK(record.error_class == rpc::ErrorClass::unobserved);
+  CHECK_FALSE(record.error.empty());
+  CHECK_FALSE(record.duration_sec);
+  CHECK_FALSE(record.tx_hash);
+  CHECK(record.nonce == 0);
+  CHECK(record.max_cost_gwei == 63000);
+  CHECK(bench.world.seconds() < 15);
+  for (auto& [id, node] : bench.world.nodes) {
+    node.up = true;
+    node.faults.clear();
+  }
+  bench.world.block_time_sec = 1;
+  CHECK(bench.only().nonce == 1);
+}
+
+TEST_CASE("what a node signed and lost is charged, on however fast a chain, and its number is given again") {
+  Bench bench({"a", "b"});
+  bench.world.block_time_sec = GENERATE(0.002, 1.0);
+  sign_by_node(bench, instead(failure(rpc::ErrorClass::connect, "reset")));
+  const Record record = bench.only();
+  CHECK(record.state == State::timeout);
+  CHECK(record.error_class == rpc::ErrorClass::connect);
+  CHECK(record.duration_sec == 10);
+  for (auto& [id, node] : bench.world.nodes) node.faults.clear();
+  bench.plan.n = 2;
+  const auto records = bench.scan();
+  CHECK(records.at(0).nonce == 0);
+  CHECK(records.at(1).nonce == 1);
+}

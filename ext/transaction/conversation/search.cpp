@@ -15,10 +15,9 @@ struct Word {
   bool denies = false;
 };
 
-/// Adds up what each said, and the heights: the last answers, one from each of `whom`.
-void conclude(SearchResult& result, const Fleet& fleet, const std::vector<Word>& words,
-              const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers,
-              std::optional<std::size_t> own) {
+/// Adds up what each of `whom` said.
+void add_up(SearchResult& result, const std::vector<Word>& words, const std::vector<std::size_t>& whom,
+            std::optional<std::size_t> own) {
   bool another_answers = false;
   bool another_denies = false;
   result.own_is_silent = own && std::find(whom.begin(), whom.end(), *own) != whom.end();
@@ -31,23 +30,17 @@ void conclude(SearchResult& result, const Fleet& fleet, const std::vector<Word>&
     another_denies = another_denies || (!is_own && word.denies);
   }
   result.others_agree = another_denies || !another_answers;
-  Heads heads(fleet, own);
-  for (std::size_t k = 0; k < whom.size(); ++k) {
-    heads.add(whom[k], quantity_of(answers[answers.size() - whom.size() + k]));
-  }
-  result.head = heads.of_others();
 }
 
-/// nullopt: the answer tells nothing; empty: the block does not hold it.
-std::optional<std::string> hash_in_block(const rpc::Answer& answer, const NodeTransaction& transaction) {
-  const auto block = block_of(answer);
+/// The hash of what that block holds under the transaction's number.
+std::optional<std::string> hash_in(const std::optional<chain::Block>& block, const NodeTransaction& transaction) {
   if (!block) return std::nullopt;
   for (const chain::BlockTransaction& other : block->transactions) {
     const bool same = other.from == transaction.account && other.to == transaction.account &&
                       other.nonce == transaction.nonce && other.value == chain::Uint256();
     if (same) return other.hash;
   }
-  return std::string();
+  return std::nullopt;
 }
 
 void append(std::vector<rpc::Call>& calls, std::vector<rpc::Call> more) {
@@ -95,7 +88,9 @@ void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::s
   conversation.ask_all(std::move(calls), [=, &fleet, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
     SearchResult result;
     std::vector<Word> words;
+    Heads heads(fleet, own);
     for (std::size_t k = 0; k < whom.size(); ++k) {
+      heads.add(whom[k], quantity_of(answers[whom.size() + k]));
       const auto told = lenient(answers[k], [&](const auto& json) { return chain::read_transaction(json, tx_hash); });
       if (!told) continue;
       words.push_back({whom[k], !*told});
@@ -104,7 +99,8 @@ void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::s
       const bool sealed = !(*told)->block_hash.empty() && (*told)->block_number;
       if (sealed) result.blocks.push_back({*(*told)->block_number, (*told)->block_hash});
     }
-    conclude(result, fleet, words, whom, answers, own);
+    result.head = heads.of_others();
+    add_up(result, words, whom, own);
     then(result);
   });
 }
@@ -114,19 +110,26 @@ void search_by_nonce(Conversation& conversation, const Fleet& fleet, const NodeT
   const std::vector<std::size_t> whom = ready_ones(conversation, fleet, fleet.all_asked());
   auto calls = calls_to(fleet, whom, "eth_getBlockByNumber", R"(["pending",true])", call_timeout);
   append(calls, calls_to(fleet, whom, "eth_getBlockByNumber", R"(["latest",true])", call_timeout));
-  append(calls, calls_to(fleet, whom, "eth_blockNumber", "[]", call_timeout));
+  append(calls,
+         calls_to(fleet, whom, "eth_getTransactionCount", json_strings({transaction.account, "latest"}), call_timeout));
   conversation.ask_all(std::move(calls), [=, &fleet, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
     SearchResult result;
     std::vector<Word> words;
+    Heads heads(fleet, own);
     for (std::size_t k = 0; k < whom.size(); ++k) {
-      const auto pending = hash_in_block(answers[k], transaction);
-      const auto latest = hash_in_block(answers[whom.size() + k], transaction);
-      for (const auto& hash : {pending, latest}) {
-        if (hash && !hash->empty()) result.tx_hash = *hash;
-      }
-      if (pending) words.push_back({whom[k], pending->empty()});
+      const auto pending = block_of(answers[k]);
+      const auto latest = block_of(answers[whom.size() + k]);
+      const auto count = quantity_of(answers[2 * whom.size() + k]);
+      if (latest) heads.add(whom[k], latest->number);
+      auto hash = hash_in(pending, transaction);
+      if (!hash) hash = hash_in(latest, transaction);
+      if (hash) result.tx_hash = hash;
+      const bool is_used = count && *count > transaction.nonce;
+      if (whom[k] == own) result.number_is_used = is_used && !hash;
+      if (hash || is_used || (pending && latest && count)) words.push_back({whom[k], !hash && !is_used});
     }
-    conclude(result, fleet, words, whom, answers, own);
+    result.head = heads.of_others();
+    add_up(result, words, whom, own);
     then(result);
   });
 }

@@ -25,6 +25,7 @@ struct SearchResult {
   bool own_denies = false;             ///< the drawn provider is among them
   bool own_is_silent = false;          ///< it was asked, and did not answer
   bool others_agree = true;            ///< another denies it too, where another answered
+  bool number_is_used = false;         ///< the drawn provider counts a transaction of its number, and shows none
   std::optional<std::uint64_t> head;   ///< corroborated, as all but the drawn provider see it unless it is alone
 
   /// Nobody knows it, the drawn provider says so itself, and where another one answered, so does that.
@@ -41,6 +42,7 @@ void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::s
                     std::optional<std::size_t> own, rpc::Milliseconds call_timeout, Urgency urgency, SearchThen then);
 
 /// Looks through every provider's pending and latest block for a transfer of nothing to oneself with that number.
+/// Whoever counts its number as used denies nothing: its block may have come and gone between two looks.
 void search_by_nonce(Conversation& conversation, const Fleet& fleet, const NodeTransaction& transaction,
                      std::optional<std::size_t> own, rpc::Milliseconds call_timeout, SearchThen then);
 

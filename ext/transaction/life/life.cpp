@@ -140,10 +140,18 @@ void Life::charge() {
   finish(State::timeout);
 }
 
-void Life::unheard() {
+void Life::leave_unobserved(const std::string& why) {
   record_.error_class = rpc::ErrorClass::unobserved;
-  record_.error = "no provider answered what became of it: " + watch_->complaint();
+  record_.error = why;
   finish(State::timeout);
+}
+
+void Life::unheard() {
+  leave_unobserved("no provider answered what became of it: " + watch_->complaint());
+}
+
+rpc::Clock::duration Life::brief_patience() const {
+  return std::min(surroundings_.plan.timeout(), longest_doubt(*fleet_, surroundings_.plan.call_timeout));
 }
 
 void Life::settle(const Sight& sight) {

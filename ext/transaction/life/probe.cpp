@@ -39,6 +39,13 @@ void ProbeLife::refuse(const rpc::Failure& failure) {
   finish(State::rejected);
 }
 
+/// The same after its number was given: that is the next one's.
+void ProbeLife::take_back(const rpc::Failure& failure) {
+  note(BookStage::free);
+  record_.raw.reset();
+  refuse(failure);
+}
+
 void ProbeLife::ask_account() {
   auto call = call_to(*fleet_, *own_, "eth_accounts", "[]", surroundings_.plan.call_timeout);
   conversation_.ask(std::move(call), [this](const rpc::Answer& answer) {
@@ -131,18 +138,18 @@ void ProbeLife::delivered(const DeliveryOutcome& outcome) {
   switch (outcome.end) {
     case DeliveryEnd::refused:
     case DeliveryEnd::unsent:
-      note(BookStage::free);
-      record_.raw.reset();
-      return refuse(*outcome.failure);
+      return take_back(*outcome.failure);
     case DeliveryEnd::vanished:
       note(BookStage::free);
       record_.fail(*outcome.failure);
       return charge();
     case DeliveryEnd::lost:
-      record_.fail(outcome.failure.value_or(rpc::Failure{rpc::ErrorClass::timeout, "", "no whole answer in time", {}}));
-      if (is_watching()) return;                           // until its time is over
+      record_.fail(*outcome.failure);
+      if (is_watching()) return;  // until its time is over
+      if (outcome.complained && outcome.denied) return take_back(*outcome.failure);
       if (record_.tx_hash) return finish(State::pending);  // it may have landed, and tx_wait will tell
-      return charge();
+      if (outcome.denied) return charge();
+      return leave_unobserved("its account and number do not tell what became of it: " + outcome.failure->message);
     case DeliveryEnd::accepted:
       break;
   }
