@@ -705,3 +705,123 @@ TEST_CASE("what a node signed and lost is charged, on however fast a chain, and 
   CHECK(records.at(0).nonce == 0);
   CHECK(records.at(1).nonce == 1);
 }
+
+namespace {
+
+/// Providers whose rows say twelve seconds a block, as the chain has it.
+std::vector<rpc::Provider> slow(Bench& bench) {
+  bench.world.block_time_sec = 12;
+  auto providers = bench.world.providers();
+  for (rpc::Provider& provider : providers) provider.block_time_ms = 12'000;
+  return providers;
+}
+
+/// A bench with the usual pace, and a time limit that is shorter than anybody's patience.
+void hurry(Bench& bench, double timeout_sec) {
+  bench.plan.follow.poll_ms = bench.follow.poll_ms = 500;
+  bench.plan.follow.timeout_sec = bench.follow.timeout_sec = timeout_sec;
+}
+
+constexpr double last_words_sec = 15;  ///< beyond the limit, as the README has it
+
+}  // namespace
+
+TEST_CASE("a refusal is a rejection however short the time limit is") {
+  const std::string words = GENERATE("transaction underpriced", "SomeNameOfAnEnum");
+  const double latency = GENERATE(0.01, 0.45, 0.9);
+  const double timeout = GENERATE(1.0, 2.0, 5.0);
+  CAPTURE(words, latency, timeout);
+  Bench bench({"a", "b"});
+  const auto providers = slow(bench);
+  hurry(bench, timeout);
+  for (auto& [id, node] : bench.world.nodes) node.latency_sec = latency;
+  bench.drawn("a").habits[send_raw] = instead(error(send_raw, -32000, words));
+  const double begun = bench.world.seconds();
+  const auto records = Bench::all_of(*bench.scan_of(providers));
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].state == State::rejected);
+  CHECK(records[0].error == words);
+  CHECK_FALSE(records[0].duration_sec);
+  CHECK(bench.world.seconds() - begun < timeout + last_words_sec);
+}
+
+TEST_CASE("a refusal is a rejection within a short time limit for those that do not wait, too") {
+  const std::string words = GENERATE("transaction underpriced", "SomeNameOfAnEnum");
+  const double timeout = GENERATE(1.0, 2.0, 5.0);
+  CAPTURE(words, timeout);
+  Bench bench({"a", "b"});
+  const auto providers = slow(bench);
+  hurry(bench, timeout);
+  bench.drawn("a").habits[send_raw] = instead(error(send_raw, -32000, words));
+  const double begun = bench.world.seconds();
+  std::vector<Record> records;
+  SECTION("a probe") {
+    bench.plan.wait = false;
+    records = Bench::all_of(*bench.scan_of(providers));
+  }
+  SECTION("prepared bytes") {
+    bench.plan.send = false;
+    const auto prepared = Bench::references(Bench::all_of(*bench.scan_of(providers)));
+    records = Bench::all_of(*transaction::send(bench.desk(), prepared, providers, bench.follow));
+  }
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].state == State::rejected);
+  CHECK(records[0].error == words);
+  CHECK(bench.world.seconds() - begun < timeout + 1);
+}
+
+TEST_CASE("whoever was answered at first and by nobody at the end is not charged, however short the time limit is") {
+  const double timeout = GENERATE(1.0, 2.0, 3.0, 4.0, 5.0);
+  const bool stalls = GENERATE(false, true);
+  CAPTURE(timeout, stalls);
+  Bench bench({"a", "b"});
+  hurry(bench, timeout);
+  bench.world.block_time_sec = 0.3;
+  bench.world.on_block = [&](World& world) {
+    world.blocks.back().transfers.clear();
+    world.pool.clear();
+    for (auto& [id, node] : world.nodes) {
+      node.up = stalls;
+      node.stalls_sec = 100;
+    }
+  };
+  const Record record = bench.only();
+  CHECK(record.state == State::timeout);
+  CHECK(record.submit_ms);
+  CHECK(record.error_class == rpc::ErrorClass::unobserved);
+  CHECK_FALSE(record.duration_sec);
+  CHECK(bench.world.seconds() < timeout + last_words_sec);
+}
+
+TEST_CASE("nothing is waited for longer than its time limit and the last words") {
+  const double timeout = GENERATE(1.0, 2.0, 3.0, 4.0, 5.0);
+  CAPTURE(timeout);
+  Bench bench({"a", "b"});
+  const auto providers = slow(bench);
+  hurry(bench, timeout);
+  const double stalls = GENERATE(0.0, 1.5, 3.0, 100.0);
+  for (auto& [id, node] : bench.world.nodes) {
+    node.habits[send_raw] = [&](const auto& honest) {
+      for (auto& [name, any] : bench.world.nodes) any.stalls_sec = stalls;
+      honest();
+      return failure(rpc::ErrorClass::connect, "reset");
+    };
+  }
+  SECTION("a probe") {
+    const auto records = Bench::all_of(*bench.scan_of(providers));
+    CHECK(records.at(0).state == State::timeout);
+    CHECK(records.at(0).duration_sec.has_value() == (stalls < 3.5));
+    CHECK(bench.world.seconds() < timeout + last_words_sec);
+  }
+  SECTION("prepared bytes") {
+    bench.plan.send = false;
+    const auto prepared = Bench::references(Bench::all_of(*bench.scan_of(providers)));
+    const auto sent = Bench::all_of(*transaction::send(bench.desk(), prepared, providers, bench.follow));
+    CHECK(sent.at(0).state == State::pending);
+    CHECK(bench.world.seconds() < timeout + 1);
+    const auto resolved =
+        Bench::all_of(*transaction::wait(bench.desk(), Bench::references(sent), providers, bench.follow));
+    CHECK(resolved.at(0).state == (stalls < 3.5 ? State::timeout : State::pending));
+    CHECK(bench.world.seconds() < timeout + last_words_sec);
+  }
+}

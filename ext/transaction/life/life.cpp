@@ -45,6 +45,8 @@ void Life::deliver(rpc::Call call, std::optional<NodeTransaction> node_transacti
                                          [this](const DeliveryOutcome& outcome) {
                                            record_.timestamp = delivery_->timestamp();
                                            broadcast_ = delivery_->started();
+                                           if (outcome.end == DeliveryEnd::lost && outcome.complained)
+                                             complaint_ = outcome;
                                            delivered(outcome);
                                          });
   delivery_->start(std::move(call));
@@ -117,22 +119,22 @@ void Life::weigh_last_word(const SearchResult& result) {
   conversation_.after(plan.beat(), [this] { ask_last_word(); });
 }
 
-/// A transaction is lost, and charged to its provider, when somebody could be asked for it up to the end.
+/// A transaction is lost, and charged to its provider, when somebody could be asked for it after its time was over. One
+/// that its provider had refused, and that is denied now, is refused: there was no time to be sure before.
 void Life::conclude(const SearchResult& result) {
-  const FollowPlan& plan = surroundings_.plan;
   const bool heard = result.tx_hash || result.denials > 0;
-  const auto recent = conversation_.now() - 4 * plan.beat() - 2 * plan.call_timeout;
   const auto answered = watch_->answered();
-  if (!heard && (!answered || *answered < recent)) return unheard();
-  if (denials_ >= last_words_that_count) note(BookStage::free);
-  if (!answered) {
-    record_.error_class = rpc::ErrorClass::unobserved;
-    record_.error = "no provider answered the question for its receipt: " + watch_->complaint();
-  } else {
-    if (record_.error.empty() && !watch_->complaint().empty() && !result.tx_hash) record_.error = watch_->complaint();
-    return charge();
+  if (!heard && (!answered || *answered < over_since_)) return unheard();
+  if (denials_ >= last_words_that_count) {
+    if (complaint_) {
+      complaint_->end = DeliveryEnd::refused;
+      return delivered(*complaint_);
+    }
+    note(BookStage::free);
   }
-  finish(State::timeout);
+  if (!answered) return leave_unobserved("no provider answered the question for its receipt: " + watch_->complaint());
+  if (record_.error.empty() && !watch_->complaint().empty() && !result.tx_hash) record_.error = watch_->complaint();
+  charge();
 }
 
 void Life::charge() {

@@ -108,7 +108,8 @@ class Life {
 
   std::optional<std::uint64_t> max_fee_;  ///< empty where nothing but its hash is known
   std::unique_ptr<Watch> watch_;
-  bool over_ = false;  ///< the time limit has passed
+  std::optional<DeliveryOutcome> complaint_;  ///< the provider said no
+  bool over_ = false;                         ///< the time limit has passed
   rpc::Clock::time_point over_since_;
   int denials_ = 0;    ///< last words that denied it
   int sightings_ = 0;  ///< and those that showed it, waiting

@@ -116,12 +116,11 @@ void ProbeLife::sign() {
 }
 
 void ProbeLife::sign_and_send() {
-  const FollowPlan& plan = surroundings_.plan;
-  const auto patience =
-      wish_.wait ? plan.timeout() : std::min(plan.timeout(), longest_doubt(*fleet_, plan.call_timeout));
-  deliver(call_to_send(*fleet_, *own_, "eth_sendRawTransaction", json_strings({*record_.raw})), {}, patience);
+  const auto timeout = surroundings_.plan.timeout();
+  deliver(call_to_send(*fleet_, *own_, "eth_sendRawTransaction", json_strings({*record_.raw})), {},
+          wish_.wait ? timeout : brief_patience());
   // The block does not wait for the acknowledgement.
-  if (wish_.wait) watch(conversation_.now() + plan.timeout());
+  if (wish_.wait) watch(conversation_.now() + timeout);
 }
 
 void ProbeLife::send_by_node() {

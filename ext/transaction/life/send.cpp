@@ -166,8 +166,7 @@ void SendLife::send(std::optional<NonceLease> lease) {
   entry.head = head_.value_or(entry.head);
   claim_.emplace(surroundings_.book, read_.transaction.chain_id, read_.account, std::move(entry), std::move(lease));
   claim_->write(BookStage::sent, *record_.tx_hash, monotonic_seconds(conversation_.now()));
-  deliver(call_to_send(*fleet_, *own_, "eth_sendRawTransaction", json_strings({*record_.raw})), {},
-          longest_doubt(*fleet_, surroundings_.plan.call_timeout));
+  deliver(call_to_send(*fleet_, *own_, "eth_sendRawTransaction", json_strings({*record_.raw})), {}, brief_patience());
 }
 
 void SendLife::delivered(const DeliveryOutcome& outcome) {
@@ -181,7 +180,8 @@ void SendLife::delivered(const DeliveryOutcome& outcome) {
       record_.fail(*outcome.failure);
       return charge();
     case DeliveryEnd::lost:
-      record_.fail(outcome.failure.value_or(rpc::Failure{rpc::ErrorClass::timeout, "", "no whole answer in time", {}}));
+      if (outcome.complained && outcome.denied) return fail(*outcome.failure);
+      record_.fail(*outcome.failure);
       break;
     case DeliveryEnd::accepted:
       note(BookStage::taken);
