@@ -212,24 +212,18 @@ std::vector<rpc::Call> calls_to(const Fleet& fleet, const std::vector<std::size_
   return calls;
 }
 
+void append(std::vector<rpc::Call>& calls, std::vector<rpc::Call> more) {
+  calls.insert(calls.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 std::optional<chain::Block> block_of(const rpc::Answer& answer) {
-  if (answer.failure) return std::nullopt;
-  try {
-    return chain::read_block(answer.result);
-  } catch (const chain::Misread&) {
-    return std::nullopt;
-  }
+  return read_of(answer, chain::read_block).value_or(std::nullopt);
 }
 
 std::optional<std::uint64_t> quantity_of(const rpc::Answer& answer) {
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (answer.failure) return std::nullopt;
-  try {
-    const std::uint64_t value = chain::read_quantity_result(answer.result);
-    return value > largest ? std::nullopt : std::optional(value);
-  } catch (const chain::Misread&) {
-    return std::nullopt;
-  }
+  const auto value = read_of(answer, chain::read_quantity_result);
+  return value && *value <= largest ? value : std::nullopt;
 }
 
 std::string json_strings(std::initializer_list<std::string> texts) {

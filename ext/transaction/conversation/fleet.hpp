@@ -121,6 +121,19 @@ rpc::Call call_to(const Fleet& fleet, std::size_t i, std::string method, std::st
 std::vector<rpc::Call> calls_to(const Fleet& fleet, const std::vector<std::size_t>& whom, const std::string& method,
                                 const std::string& params, rpc::Milliseconds timeout);
 
+void append(std::vector<rpc::Call>& calls, std::vector<rpc::Call> more);
+
+/// What `read` reads of a result; nullopt for a failure, and when it is not what the method promises.
+template <class Read>
+auto read_of(const rpc::Answer& answer, Read&& read) -> std::optional<decltype(read(answer.result))> {
+  if (answer.failure) return std::nullopt;
+  try {
+    return read(answer.result);
+  } catch (const chain::Misread&) {
+    return std::nullopt;
+  }
+}
+
 /// A block; nullopt for a failure, null or anything else.
 std::optional<chain::Block> block_of(const rpc::Answer& answer);
 

@@ -17,19 +17,39 @@ struct NodeTransaction {
   std::uint64_t nonce = 0;
 };
 
+/// Bytes that left are lost when they were denied in so many rounds, over so many blocks.
+inline constexpr int denials_that_count = 3;
+inline constexpr int blocks_that_count = 3;
+
+/// What the drawn provider, and others, answer to whether they know a transaction.
+struct Hearing {
+  int denials = 0;
+  bool own_answers = false;
+  bool own_denies = false;
+  bool another_answers = false;
+  bool another_denies = false;
+
+  void hear(bool is_own, bool knows) {
+    (is_own ? own_answers : another_answers) = true;
+    if (knows) return;
+    ++denials;
+    (is_own ? own_denies : another_denies) = true;
+  }
+
+  /// The drawn provider denies it itself, and another, where one answered.
+  bool denied() const { return own_denies && (another_denies || !another_answers); }
+};
+
 /// What one round of asking gave. Providers that want to be left alone are not asked.
 struct SearchResult {
   std::optional<std::string> tx_hash;  ///< somebody knows it
   std::vector<BlockId> blocks;         ///< in which somebody shows it
-  std::size_t denials = 0;             ///< providers that answered that they do not know it
-  bool own_denies = false;             ///< the drawn provider is among them
-  bool own_is_silent = false;          ///< it was asked, and did not answer
-  bool others_agree = true;            ///< another denies it too, where another answered
-  bool number_is_used = false;         ///< the drawn provider counts a transaction of its number, and shows none
-  std::optional<std::uint64_t> head;   ///< corroborated, as all but the drawn provider see it unless it is alone
+  Hearing heard;
+  bool own_is_silent = false;         ///< the drawn provider was asked, and did not answer
+  bool number_is_used = false;        ///< the drawn provider counts a transaction of its number, and shows none
+  std::optional<std::uint64_t> head;  ///< corroborated, as all but the drawn provider see it unless it is alone
 
-  /// Nobody knows it, the drawn provider says so itself, and where another one answered, so does that.
-  bool denied() const { return !tx_hash && own_denies && others_agree; }
+  bool denied() const { return !tx_hash && heard.denied(); }
 };
 
 using SearchThen = std::function<void(const SearchResult&)>;

@@ -10,9 +10,7 @@ namespace {
 /// An acknowledgement may take longer than a read: a provider that lags passes the transaction on first.
 constexpr rpc::Milliseconds send_timeout{10'000};
 
-constexpr int denials_that_count = 3;
 constexpr int blocks_of_vanished = 5;
-constexpr int blocks_that_count = 3;
 constexpr int quick_rounds = 4;
 
 }  // namespace
@@ -98,7 +96,7 @@ void Delivery::weigh(const SearchResult& result) {
   if (outcome_.denied) ++denials_;
   if (result.number_is_used) ++uses_;
   const bool is_alone = fleet_.all_asked().size() == 1;
-  if (result.own_is_silent && (is_alone || result.denials > 0)) ++silences_;
+  if (result.own_is_silent && (is_alone || result.heard.denials > 0)) ++silences_;
   if (!first_head_) first_head_ = result.head;
   if (result.head) last_head_ = std::max(last_head_.value_or(0), *result.head);
   if (const auto refutation = refuted()) return end(*refutation);

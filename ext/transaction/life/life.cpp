@@ -122,7 +122,7 @@ void Life::weigh_last_word(const SearchResult& result) {
 /// A transaction is lost, and charged to its provider, when somebody could be asked for it after its time was over. One
 /// that its provider had refused, and that is denied now, is refused: there was no time to be sure before.
 void Life::conclude(const SearchResult& result) {
-  const bool heard = result.tx_hash || result.denials > 0;
+  const bool heard = result.tx_hash || result.heard.denials > 0;
   const auto answered = watch_->answered();
   if (!heard && (!answered || *answered < over_since_)) return unheard();
   if (denials_ >= last_words_that_count) {

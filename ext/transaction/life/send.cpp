@@ -10,13 +10,6 @@ namespace {
 /// How often earlier numbers are looked for, a beat apart, before they are called missing: providers may lag.
 constexpr int looks_for_earlier = 3;
 
-/// What was sent under an earlier number is lost when it was denied so often, and has been looked for as long as that
-/// many blocks take.
-constexpr int denials_that_count = 3;
-constexpr int blocks_that_count = 3;
-
-constexpr rpc::Milliseconds lease_beat{20};
-
 bool has_left(const std::optional<BookEntry>& entry, const std::string& tx_hash) {
   return entry && entry->tx_hash == tx_hash &&
          (entry->stage == BookStage::sent || entry->stage == BookStage::taken || entry->stage == BookStage::mined);
@@ -49,7 +42,7 @@ void SendLife::hear_search(const SearchResult& result) {
     return finish(State::rejected);  // and their number is that row's
   }
   if (result.tx_hash) return finish(State::pending);  // a process that was killed has sent it
-  is_denied_ = result.denials > 0;
+  is_denied_ = result.heard.denials > 0;
   if (!own_) return postpone(no_provider());
   head_ = result.head;
   if (result.head) record_.submit_head = static_cast<std::int64_t>(*result.head);
@@ -67,10 +60,7 @@ void SendLife::hear_search(const SearchResult& result) {
 void SendLife::count_earlier() {
   std::vector<rpc::Call> calls;
   for (const std::size_t i : fleet_->verified()) {
-    for (const char* tag : {"latest", "pending"}) {
-      calls.push_back(call_to(*fleet_, i, "eth_getTransactionCount", json_strings({read_.account, tag}),
-                              surroundings_.plan.call_timeout));
-    }
+    append(calls, count_calls(*fleet_, i, read_.account, surroundings_.plan.call_timeout));
   }
   conversation_.ask_all(std::move(calls), [this](const std::vector<rpc::Answer>& answers) { hear_counts(answers); });
 }
@@ -78,8 +68,7 @@ void SendLife::count_earlier() {
 void SendLife::hear_counts(const std::vector<rpc::Answer>& answers) {
   std::vector<AccountCount> counts;
   for (std::size_t k = 0; k < answers.size(); k += 2) {
-    const AccountCount count{quantity_of(answers[k]), quantity_of(answers[k + 1])};
-    if (count.latest || count.pending) counts.push_back(count);
+    if (const auto count = count_of(&answers[k])) counts.push_back(*count);
   }
   if (counts.empty()) {
     return postpone({rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}});
@@ -191,9 +180,7 @@ void SendLife::delivered(const DeliveryOutcome& outcome) {
     // An earlier run may have sent it, whatever the search saw: then nobody knows any more when it left, and to time it
     // from now would flatter its provider.
     surroundings_.broadcasts.forget(*record_.tx_hash);
-    record_.timestamp = prepared_.value_or(record_.timestamp);
-    record_.submit_head.reset();
-    return finish(State::pending);
+    return stay(State::pending);
   }
   record_.submit_ms = outcome.submit_ms;
   record_.submit_head = broadcast_head_->of_others(record_.submit_head);
@@ -204,23 +191,22 @@ void SendLife::delivered(const DeliveryOutcome& outcome) {
 /// It has not left and may be sent again, unless its time is over. It keeps nobody waiting: whoever needs its number
 /// may have it, and then it is not sent any more.
 void SendLife::postpone(const rpc::Failure& failure) {
-  if (has_left_before()) return leave_pending(failure);
   const bool is_over = expires_ != 0 && conversation_.unix_now() >= expires_;
   if (is_over && is_denied_) return fail(failure);  // while nobody answers, it may have been sent by somebody unknown
-  note(BookStage::free);
-  record_.timestamp = prepared_.value_or(record_.timestamp);
   record_.fail(failure);
-  record_.submit_head.reset();
-  finish(State::prepared);
+  if (has_left_before()) return stay(State::pending);
+  note(BookStage::free);
+  stay(State::prepared);
 }
 
 void SendLife::fail(const rpc::Failure& failure) {
-  if (has_left_before()) return leave_pending(failure);
-  note(BookStage::free);
   record_.fail(failure);
+  if (has_left_before()) return stay(State::pending);
+  note(BookStage::free);
   finish(State::rejected);
 }
 
+/// What an earlier run has sent may be anywhere, whatever hinders this one: it keeps its number, and tx_wait will tell.
 bool SendLife::has_left_before() const try {
   if (delivery_) return left_before_;
   const auto lease = surroundings_.book.try_lease(read_.transaction.chain_id, read_.account);
@@ -229,12 +215,11 @@ bool SendLife::has_left_before() const try {
   return false;
 }
 
-/// What an earlier run has sent may be anywhere, whatever hinders this one: it keeps its number, and tx_wait will tell.
-void SendLife::leave_pending(const rpc::Failure& failure) {
+/// It did not leave now, as far as anybody knows: its row says what it said.
+void SendLife::stay(State state) {
   record_.timestamp = prepared_.value_or(record_.timestamp);
-  record_.fail(failure);
   record_.submit_head.reset();
-  finish(State::pending);
+  finish(state);
 }
 
 rpc::Failure SendLife::no_provider() const {

@@ -11,21 +11,9 @@ namespace {
 
 constexpr double idle_sec = 60;
 constexpr double forgotten_sec = 3600;
-constexpr std::uint64_t blocks_that_count = 3;
-constexpr int denials_that_count = 3;
 constexpr std::size_t most_looked_up = 256;
 constexpr std::size_t forgotten_at_once = 64;
-constexpr rpc::Milliseconds lease_beat{20};
 constexpr std::size_t questions = 4;
-
-std::optional<std::uint64_t> balance_of(const rpc::Answer& answer) {
-  if (answer.failure) return std::nullopt;
-  try {
-    return chain::read_quantity256_result(answer.result).saturated();
-  } catch (const chain::Misread&) {
-    return std::nullopt;
-  }
-}
 
 /// Seconds since the entry was written; many when that was before this machine's last start.
 double age(const BookEntry& entry, const BookWriter& self, double monotonic_now) {
@@ -70,6 +58,19 @@ Given judge(const BookEntry& entry, const Evidence& evidence, bool sends, const 
   return given == Given::unsure ? doubt : given;
 }
 
+std::vector<rpc::Call> count_calls(const Fleet& fleet, std::size_t i, const std::string& account,
+                                   rpc::Milliseconds call_timeout) {
+  const auto call = [&](const char* tag) {
+    return call_to(fleet, i, "eth_getTransactionCount", json_strings({account, tag}), call_timeout);
+  };
+  return {call("latest"), call("pending")};
+}
+
+std::optional<AccountCount> count_of(const rpc::Answer* two) {
+  const AccountCount count{quantity_of(two[0]), quantity_of(two[1])};
+  return count.latest || count.pending ? std::optional(count) : std::nullopt;
+}
+
 NonceRequest::NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, NonceWish wish, Then then)
     : conversation_(exchange),
       fleet_(fleet),
@@ -106,10 +107,7 @@ void NonceRequest::ask() {
   const std::vector<std::size_t> whom = drawn_is_known ? fleet_.verified() : fleet_.all_asked();
   std::vector<rpc::Call> calls = calls_to(fleet_, strangers, "eth_chainId", "[]", wish_.call_timeout);
   for (const std::size_t i : whom) {
-    for (const char* tag : {"latest", "pending"}) {
-      calls.push_back(
-          call_to(fleet_, i, "eth_getTransactionCount", json_strings({wish_.account, tag}), wish_.call_timeout));
-    }
+    append(calls, count_calls(fleet_, i, wish_.account, wish_.call_timeout));
     calls.push_back(call_to(fleet_, i, "eth_blockNumber", "[]", wish_.call_timeout));
     calls.push_back(call_to(fleet_, i, "eth_getBalance", json_strings({wish_.account, "latest"}), wish_.call_timeout));
   }
@@ -135,12 +133,11 @@ void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<
   for (std::size_t k = 0; k < whom.size(); ++k) {
     if (!fleet_[whom[k]].verified) continue;
     const rpc::Answer* of_provider = &answers[questions * k];
-    const AccountCount count{quantity_of(of_provider[0]), quantity_of(of_provider[1])};
-    if (count.latest || count.pending) counts.push_back(count);
+    if (const auto count = count_of(of_provider)) counts.push_back(*count);
     if (whom[k] == wish_.own && of_provider[1].failure) failure = *of_provider[1].failure;
     heads.add(whom[k], quantity_of(of_provider[2]));
-    const auto balance = balance_of(of_provider[3]);
-    if (balance) state_.balance = std::max(state_.balance.value_or(0), *balance);
+    const auto balance = read_of(of_provider[3], chain::read_quantity256_result);
+    if (balance) state_.balance = std::max(state_.balance.value_or(0), balance->saturated());
   }
   if (counts.empty()) return refuse(failure);
   state_.head = heads.of_all();
@@ -201,9 +198,7 @@ void NonceRequest::hear_look_up(const std::vector<BookEntry>& doubtful, const st
   const rpc::Answer* answer = answers.data();
   for (const BookEntry& entry : doubtful) {
     Evidence& evidence = evidence_[entry.nonce];
-    bool own_denies = false;
-    bool another_answers = false;
-    bool another_denies = false;
+    Hearing heard;
     bool same_block = false;
     bool other_block = false;
     for (const std::size_t i : whom) {
@@ -211,15 +206,11 @@ void NonceRequest::hear_look_up(const std::vector<BookEntry>& doubtful, const st
       evidence.witnessed = has_receipt(*answer++, entry.tx_hash) == true || known == true || evidence.witnessed;
       const auto block = block_of(*answer++);
       if (block && !entry.block_hash.empty()) (block->hash == entry.block_hash ? same_block : other_block) = true;
-      const bool is_own = fleet_[i].provider.provider_id == entry.provider;
-      own_denies = own_denies || (is_own && known == false);
-      another_answers = another_answers || (!is_own && known);
-      another_denies = another_denies || (!is_own && known == false);
+      if (known) heard.hear(fleet_[i].provider.provider_id == entry.provider, *known);
     }
     evidence.another_chain = other_block && !same_block;
     // One that a node was to sign has no hash to ask for, and a provider that is gone denies nothing.
-    const bool own_is_gone = !fleet_.find(entry.provider);
-    const bool denied = own_is_gone ? another_denies : own_denies && (another_denies || !another_answers);
+    const bool denied = fleet_.find(entry.provider) ? heard.denied() : heard.another_denies;
     evidence.denials += denied || entry.tx_hash.empty() ? 1 : 0;
     evidence.head = state_.head;
     evidence.block_time = fleet_.block_time();

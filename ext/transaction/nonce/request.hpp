@@ -16,6 +16,9 @@
 
 namespace rpcroute::transaction {
 
+/// Between two tries for a lease that another holds.
+inline constexpr rpc::Milliseconds lease_beat{20};
+
 /// What the providers told of an account.
 struct AccountState {
   std::uint64_t latest = 0;                     ///< its mined transactions
@@ -69,6 +72,12 @@ Given judge(const BookEntry& entry, const Evidence& evidence, bool sends, const 
 
 /// Whether another has prepared the entry and may yet send it: it lives, and has done something within the last minute.
 bool may_yet_leave(const BookEntry& entry, const NonceLease& lease, const BookWriter& self, double monotonic_now);
+
+/// The questions for an account's counts at provider `i`, and what comes of their answers; nullopt when that is
+/// nothing.
+std::vector<rpc::Call> count_calls(const Fleet& fleet, std::size_t i, const std::string& account,
+                                   rpc::Milliseconds call_timeout);
+std::optional<AccountCount> count_of(const rpc::Answer* two);
 
 /// Finds a number for an account: waits for the account's lease, asks every verified provider for its counts, and looks
 /// up what the book has that the counts do not cover. A drawn provider that is not verified is so at the same time.
