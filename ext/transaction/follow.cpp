@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 
@@ -84,9 +85,8 @@ class Following final : public Records {
       auto calls = calls_to(*fleet, whom, "eth_chainId", "[]", plan_.call_timeout);
       append(calls, calls_to(*fleet, whom, "eth_getBlockByNumber", R"(["0x0",false])", plan_.call_timeout));
       conversation_.ask_all(std::move(calls), [&missing, fleet, whom](const std::vector<rpc::Answer>& answers) {
-        const auto middle = answers.begin() + static_cast<std::ptrdiff_t>(whom.size());
-        fleet->hear_chain_ids(whom, {answers.begin(), middle});
-        fleet->hear_genesis(whom, {middle, answers.end()});
+        fleet->hear_chain_ids(whom, std::span(answers).first(whom.size()));
+        fleet->hear_genesis(whom, std::span(answers).last(whom.size()));
         --missing;
       });
     }
