@@ -3,8 +3,10 @@
 #include <rapidjson/document.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "chain/eip1559.hpp"
 #include "chain/keccak.hpp"
 
 namespace rpcroute::chain {
@@ -98,6 +100,22 @@ std::optional<bool> status_in(const Value& receipt) {
   return status && *status <= 1 ? std::optional(*status == 1) : std::nullopt;
 }
 
+/// The value of that field which more of them tell than any other.
+template <class T>
+std::optional<T> most_told(std::span<const Receipt> receipts, std::optional<T> Receipt::*field) {
+  std::map<T, std::size_t> votes;
+  for (const Receipt& receipt : receipts) {
+    if (receipt.*field) ++votes[*(receipt.*field)];
+  }
+  const T* most = nullptr;
+  std::size_t best = 0;
+  for (const auto& [value, count] : votes) {
+    if (count >= best) most = count > best ? &value : nullptr;
+    best = std::max(best, count);
+  }
+  return most == nullptr ? std::nullopt : std::optional(*most);
+}
+
 }  // namespace
 
 std::optional<Receipt> read_receipt(std::string_view json, std::string_view transaction_hash) {
@@ -117,6 +135,20 @@ std::optional<Receipt> read_receipt(std::string_view json, std::string_view tran
   receipt.gas_used = optional_quantity(object, "gasUsed");
   receipt.effective_gas_price = optional_quantity(object, "effectiveGasPrice");
   return receipt;
+}
+
+Receipt agreed(std::span<const Receipt> receipts) {
+  Receipt receipt = receipts.front();
+  receipt.succeeded = most_told(receipts, &Receipt::succeeded);
+  receipt.gas_used = most_told(receipts, &Receipt::gas_used);
+  receipt.effective_gas_price = most_told(receipts, &Receipt::effective_gas_price);
+  return receipt;
+}
+
+void drop_impossible(Receipt& receipt, std::uint64_t max_fee, std::optional<std::uint64_t> base_fee) {
+  if (receipt.gas_used != transfer_gas) receipt.gas_used.reset();
+  const auto& price = receipt.effective_gas_price;
+  if (price && (*price > max_fee || *price < base_fee.value_or(0))) receipt.effective_gas_price.reset();
 }
 
 std::optional<Block> read_block(std::string_view json) {
@@ -152,10 +184,6 @@ std::optional<KnownTransaction> read_transaction(std::string_view json, std::str
   return known;
 }
 
-bool knows_transaction(std::string_view json, std::string_view transaction_hash) {
-  return read_transaction(json, transaction_hash).has_value();
-}
-
 std::uint64_t read_quantity_result(std::string_view json) {
   const auto number = read_quantity(parse(json));
   if (!number) throw Misread{"the result is not a quantity"};
@@ -166,12 +194,6 @@ Uint256 read_quantity256_result(std::string_view json) {
   const auto number = read_quantity256(parse(json));
   if (!number) throw Misread{"the result is not a quantity"};
   return *number;
-}
-
-std::uint64_t read_height_result(std::string_view json) {
-  const auto height = parse_quantity(parse(json));
-  if (!height) throw Misread{"the result is not a quantity below 2^63"};
-  return static_cast<std::uint64_t>(*height);
 }
 
 std::string read_hash_result(std::string_view json) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,14 @@ struct Receipt {
 /// nullopt: there is none (null). What is misread is the receipt of another transaction, and one whose block is neither
 /// absent (null, the hash of zeros) nor readable. Throws Misread.
 std::optional<Receipt> read_receipt(std::string_view json, std::string_view transaction_hash);
+
+/// What most of these tell, which are of one transaction in one block; a field on which as many tell another thing is
+/// empty. `receipts` must not be empty.
+Receipt agreed(std::span<const Receipt> receipts);
+
+/// Empties what cannot be so of a plain transfer in a block of that base fee: it burns transfer_gas, each unit for no
+/// more than its cap `max_fee` and no less than the base fee (EIP-1559). Wei.
+void drop_impossible(Receipt& receipt, std::uint64_t max_fee, std::optional<std::uint64_t> base_fee);
 
 /// One transaction of a block that was asked for with its transactions.
 struct BlockTransaction {
@@ -69,15 +78,9 @@ struct KnownTransaction {
 /// Misread.
 std::optional<KnownTransaction> read_transaction(std::string_view json, std::string_view transaction_hash);
 
-/// The same, for those who do not ask where.
-bool knows_transaction(std::string_view json, std::string_view transaction_hash);
-
 /// A result that is a quantity, or the bare integer of a lenient node. Throws Misread.
 std::uint64_t read_quantity_result(std::string_view json);
 Uint256 read_quantity256_result(std::string_view json);
-
-/// The same for a height, which is below 2^63.
-std::uint64_t read_height_result(std::string_view json);
 
 /// A result that is a hash, lower case. Throws Misread.
 std::string read_hash_result(std::string_view json);

@@ -64,35 +64,26 @@ void read_height(const chain::Height& height, Observation& observation) {
   }
 }
 
-void record(rpc::Answer answer, Poll& poll) {
-  Observation& observation = poll.observation;
-  observation.timestamp = answer.timestamp;
-  observation.latency_ms = answer.latency_ms;
-  observation.setup_ms = answer.setup_ms;
-  observation.total_ms = answer.total_ms;
-  observation.http_status = answer.http_status;
-  observation.response_bytes = answer.response_bytes;
-  if (answer.failure) {
-    fail(observation, std::move(*answer.failure));
-  } else {
-    read_height(chain::height_of(poll.provider->kind, observation.method, answer.result), observation);
-  }
+chain::Height height_of(const Poll& poll, const rpc::Answer& answer) {
+  return chain::height_of(poll.provider->kind, poll.observation.method, answer.result);
 }
 
-void record(rpc::HeadAnswer answer, Poll& poll) {
+chain::Height height_of(const Poll& poll, const rpc::HeadAnswer& answer) {
+  return chain::height_of_head(poll.provider->kind, answer.head);
+}
+
+template <class Answer>
+void record(Answer answer, Poll& poll) {
   Observation& observation = poll.observation;
   observation.timestamp = answer.timestamp;
   observation.latency_ms = answer.latency_ms;
   observation.setup_ms = answer.latency_ms ? answer.setup_ms : std::nullopt;
   observation.total_ms = answer.total_ms;
-  observation.first_message_ms = answer.first_message_ms;
   observation.http_status = answer.http_status;
   observation.response_bytes = answer.response_bytes;
-  if (answer.failure) {
-    fail(observation, std::move(*answer.failure));
-  } else {
-    read_height(chain::height_of_head(poll.provider->kind, answer.head), observation);
-  }
+  if constexpr (requires { answer.first_message_ms; }) observation.first_message_ms = answer.first_message_ms;
+  if (answer.failure) return fail(observation, std::move(*answer.failure));
+  read_height(height_of(poll, answer), observation);
 }
 
 void record_deadline(const Round& round, Poll& poll) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sqlite/error.hpp"
+#include "sqlite/number.hpp"
 #include "sqlite/query.hpp"
 
 namespace rpcroute::sqlite {
@@ -79,11 +80,11 @@ bool Accepts::admits(Value value) const {
     case Kind::one_of:
       return value.is_text() && std::find(words_.begin(), words_.end(), value.text()) != words_.end();
     case Kind::whole: {
-      const auto given = sqlite::whole_number(value);
+      const auto given = integer_of(value);
       return given && *given >= low_ && *given <= high_;
     }
     case Kind::number: {
-      const auto given = sqlite::number(value);
+      const auto given = number_of(value);
       return given && *given >= least_ && *given <= most_;
     }
     default:
@@ -156,12 +157,12 @@ const OwnedValue* Constraints::argument(std::string_view name) const {
 
 std::optional<std::int64_t> Constraints::integer(std::string_view name) const {
   const OwnedValue* value = argument(name);
-  return value == nullptr ? std::nullopt : whole_number(value->view());
+  return value == nullptr ? std::nullopt : integer_of(value->view());
 }
 
 std::optional<double> Constraints::real(std::string_view name) const {
   const OwnedValue* value = argument(name);
-  return value == nullptr ? std::nullopt : sqlite::number(value->view());
+  return value == nullptr ? std::nullopt : number_of(value->view());
 }
 
 std::optional<std::string> Constraints::text(std::string_view name) const {

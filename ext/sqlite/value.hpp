@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,13 +49,6 @@ class Value {
   std::size_t bytes() const { return static_cast<std::size_t>(sqlite3_value_bytes(value_)); }
   sqlite3_value* value_;
 };
-
-/// The number that an option or argument means: an INTEGER, a REAL, or a text that SQLite reads as one of them, since some
-/// hosts bind every number as text. nullopt for anything else.
-std::optional<double> number(Value value);
-/// The same for a whole number: hosts of JavaScript bind every number as REAL. nullopt for a fraction, and for a REAL
-/// beyond 2^53, which stands for many.
-std::optional<std::int64_t> whole_number(Value value);
 
 /// The value as it would be written in SQL, shortened for a message: 'text', 12, 1.5, NULL, BLOB.
 std::string quoted(Value value);

@@ -2,7 +2,9 @@
 #include "transaction/follow.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 
@@ -27,15 +29,53 @@ Record record_for(const Reference& reference, const std::optional<ReadTransactio
   return record;
 }
 
-/// What both have: fleets that are verified before the first life begins.
-class Following : public Records {
+/// A transaction that waits for its turn.
+struct Waiting {
+  Reference reference;
+  std::optional<ReadTransaction> read;
+  std::uint64_t turn = 0;  ///< its number, where those of an account follow each other
+};
+
+/// Makes its life: the door it enters by.
+using Door = std::function<std::unique_ptr<Life>(const Surroundings&, const Fleets::Place&, Waiting, Record)>;
+
+/// Lives that end one by one, begun when the fleets are verified: all at once, or those of an account in turn.
+class Following final : public Records {
  public:
-  Following(Desk desk, const std::vector<rpc::Provider>& providers, FollowPlan plan)
-      : desk_(std::move(desk)), plan_(plan), exchange_(desk_.wire), conversation_(exchange_), fleets_(providers) {
-    check(plan_);
+  Following(Desk desk, const std::vector<rpc::Provider>& providers, FollowPlan plan, std::vector<Waiting> waiting,
+            Door door, bool in_turn)
+      : desk_(std::move(desk)),
+        plan_(plan),
+        waiting_(std::move(waiting)),
+        door_(std::move(door)),
+        in_turn_(in_turn),
+        exchange_(desk_.wire),
+        conversation_(exchange_),
+        fleets_(providers) {}
+
+  std::optional<Record> next() override {
+    if (waiting_.empty() && living_.empty()) return std::nullopt;
+    if (!verified_) verify();
+    while (true) {
+      start_lives();
+      const auto done =
+          std::find_if(living_.begin(), living_.end(), [](const Living& one) { return one.life->finished(); });
+      if (done != living_.end()) {
+        Record record = done->life->record();
+        living_.erase(done);
+        return record;
+      }
+      if (living_.empty()) return std::nullopt;
+      exchange_.step(desk_.interrupt);
+    }
   }
 
- protected:
+ private:
+  struct Living {
+    std::unique_ptr<Life> life;
+    std::string account;  ///< that it keeps busy; empty where all begin at once
+  };
+
   /// Asks each provider for its chain, and for the chain's first block.
   void verify() {
     std::size_t missing = 0;
@@ -43,128 +83,46 @@ class Following : public Records {
       ++missing;
       const auto whom = fleet->all_asked();
       auto calls = calls_to(*fleet, whom, "eth_chainId", "[]", plan_.call_timeout);
-      for (auto& call : calls_to(*fleet, whom, "eth_getBlockByNumber", R"(["0x0",false])", plan_.call_timeout)) {
-        calls.push_back(std::move(call));
-      }
+      append(calls, calls_to(*fleet, whom, "eth_getBlockByNumber", R"(["0x0",false])", plan_.call_timeout));
       conversation_.ask_all(std::move(calls), [&missing, fleet, whom](const std::vector<rpc::Answer>& answers) {
-        const auto middle = answers.begin() + static_cast<std::ptrdiff_t>(whom.size());
-        fleet->hear_chain_ids(whom, {answers.begin(), middle});
-        fleet->hear_genesis(whom, {middle, answers.end()});
+        fleet->hear_chain_ids(whom, std::span(answers).first(whom.size()));
+        fleet->hear_genesis(whom, std::span(answers).last(whom.size()));
         --missing;
       });
     }
     while (missing > 0) exchange_.step(desk_.interrupt);
-  }
-
-  Surroundings surroundings() { return {exchange_, desk_.book, desk_.broadcasts, plan_}; }
-
-  Desk desk_;
-  FollowPlan plan_;
-  Exchange exchange_;
-  Conversation conversation_;
-  Fleets fleets_;
-};
-
-class Sending final : public Following {
- public:
-  Sending(Desk desk, const std::vector<Reference>& transactions, const std::vector<rpc::Provider>& providers,
-          FollowPlan plan)
-      : Following(std::move(desk), providers, plan) {
-    for (const Reference& reference : transactions) waiting_.push_back({reference, read_reference(reference)});
-    std::stable_sort(waiting_.begin(), waiting_.end(), [](const Waiting& a, const Waiting& b) {
-      return a.read.transaction.nonce < b.read.transaction.nonce;
-    });
-  }
-
-  std::optional<Record> next() override {
-    if (waiting_.empty() && lives_.empty()) return std::nullopt;
-    if (!verified_) verify();
     verified_ = true;
-    while (true) {
-      start_lives();
-      for (auto life = lives_.begin(); life != lives_.end(); ++life) {
-        if (!(*life)->finished()) continue;
-        Record record = (*life)->record();
-        lives_.erase(life);
-        return record;
-      }
-      if (lives_.empty()) return std::nullopt;
-      exchange_.step(desk_.interrupt);
-    }
   }
 
- private:
-  struct Waiting {
-    Reference reference;
-    ReadTransaction read;
-  };
-
-  /// One at a time for each account, in the order of their numbers.
   void start_lives() {
     std::set<std::string> busy;
-    for (const auto& life : lives_) busy.insert(life->account());
+    for (const Living& one : living_) busy.insert(one.account);
     for (auto next = waiting_.begin(); next != waiting_.end();) {
-      if (!busy.insert(next->read.account).second) {
+      const std::string account = in_turn_ ? next->read->account : "";
+      if (in_turn_ && !busy.insert(account).second) {
         ++next;
         continue;
       }
-      const Reference& reference = next->reference;
-      const Fleets::Place place = fleets_.find(reference.provider_id, next->read.transaction.chain_id);
-      Record record = record_for(reference, next->read, place, desk_.region, exchange_.unix_now());
-      lives_.push_back(std::make_unique<SendLife>(surroundings(), place, std::move(next->read), std::move(record),
-                                                  reference.timestamp.has_value()));
-      lives_.back()->start();
+      const auto chain_id = next->read ? std::optional(next->read->transaction.chain_id) : std::nullopt;
+      const Fleets::Place place = fleets_.find(next->reference.provider_id, chain_id);
+      Record record = record_for(next->reference, next->read, place, desk_.region, exchange_.unix_now());
+      const Surroundings surroundings{exchange_, desk_.book, desk_.broadcasts, plan_};
+      living_.push_back({door_(surroundings, place, std::move(*next), std::move(record)), account});
+      living_.back().life->start();
       next = waiting_.erase(next);
     }
   }
 
+  Desk desk_;
+  FollowPlan plan_;
+  std::vector<Waiting> waiting_;
+  Door door_;
+  bool in_turn_;
+  Exchange exchange_;
+  Conversation conversation_;
+  Fleets fleets_;
   bool verified_ = false;
-  std::vector<Waiting> waiting_;  ///< by nonce
-  std::vector<std::unique_ptr<SendLife>> lives_;
-};
-
-class Waiting final : public Following {
- public:
-  Waiting(Desk desk, const std::vector<Reference>& transactions, const std::vector<rpc::Provider>& providers,
-          FollowPlan plan)
-      : Following(std::move(desk), providers, plan) {
-    for (const Reference& reference : transactions) {
-      std::optional<ReadTransaction> read;
-      if (!reference.raw.empty()) read = read_reference(reference);
-      references_.emplace_back(reference, std::move(read));
-    }
-  }
-
-  std::optional<Record> next() override {
-    if (!started_) start();
-    while (!lives_.empty()) {
-      const auto done = std::find_if(lives_.begin(), lives_.end(), [](const auto& life) { return life->finished(); });
-      if (done != lives_.end()) {
-        Record record = (*done)->record();
-        lives_.erase(done);
-        return record;
-      }
-      exchange_.step(desk_.interrupt);
-    }
-    return std::nullopt;
-  }
-
- private:
-  void start() {
-    started_ = true;
-    if (!references_.empty()) verify();
-    for (const auto& [reference, read] : references_) {
-      const auto chain_id = read ? std::optional(read->transaction.chain_id) : std::nullopt;
-      const Fleets::Place place = fleets_.find(reference.provider_id, chain_id);
-      Record record = record_for(reference, read, place, desk_.region, exchange_.unix_now());
-      lives_.push_back(std::make_unique<WaitLife>(surroundings(), place, read, std::move(record)));
-      lives_.back()->start();
-    }
-  }
-
-  bool started_ = false;
-  std::vector<std::pair<Reference, std::optional<ReadTransaction>>> references_;
-  std::vector<std::unique_ptr<WaitLife>> lives_;
+  std::vector<Living> living_;
 };
 
 }  // namespace
@@ -183,12 +141,32 @@ void check(const FollowPlan& plan) {
 
 std::unique_ptr<Records> send(Desk desk, const std::vector<Reference>& transactions,
                               const std::vector<rpc::Provider>& providers, FollowPlan plan) {
-  return std::make_unique<Sending>(std::move(desk), transactions, providers, plan);
+  check(plan);
+  std::vector<Waiting> waiting;
+  for (const Reference& reference : transactions) {
+    ReadTransaction read = read_reference(reference);
+    const std::uint64_t turn = read.transaction.nonce;
+    waiting.push_back({reference, std::move(read), turn});
+  }
+  std::stable_sort(waiting.begin(), waiting.end(), [](const auto& a, const auto& b) { return a.turn < b.turn; });
+  const Door door = [](const Surroundings& surroundings, const Fleets::Place& place, Waiting one, Record record) {
+    return std::make_unique<SendLife>(surroundings, place, std::move(*one.read), std::move(record),
+                                      one.reference.timestamp.has_value());
+  };
+  return std::make_unique<Following>(std::move(desk), providers, plan, std::move(waiting), door, true);
 }
 
 std::unique_ptr<Records> wait(Desk desk, const std::vector<Reference>& transactions,
                               const std::vector<rpc::Provider>& providers, FollowPlan plan) {
-  return std::make_unique<Waiting>(std::move(desk), transactions, providers, plan);
+  check(plan);
+  std::vector<Waiting> waiting;
+  for (const Reference& reference : transactions) {
+    waiting.push_back({reference, reference.raw.empty() ? std::nullopt : std::optional(read_reference(reference)), 0});
+  }
+  const Door door = [](const Surroundings& surroundings, const Fleets::Place& place, Waiting one, Record record) {
+    return std::make_unique<WaitLife>(surroundings, place, one.read, std::move(record));
+  };
+  return std::make_unique<Following>(std::move(desk), providers, plan, std::move(waiting), door, false);
 }
 
 }  // namespace rpcroute::transaction

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "chain/evm_signer.hpp"
-#include "chain/fees.hpp"
 #include "rpc/keys.hpp"
 
 namespace rpcroute::transaction {
@@ -113,10 +112,6 @@ ReadTransaction read_reference(const Reference& reference) {
                                 " is no probe: a transfer of nothing from the account to itself for 21000 gas");
   }
   return {read->first, chain::to_hex(*sender)};
-}
-
-double ReadTransaction::max_cost_gwei() const {
-  return chain::cost_in_gwei(transaction.gas_limit, transaction.max_fee_per_gas.saturated());
 }
 
 }  // namespace rpcroute::transaction

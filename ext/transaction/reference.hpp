@@ -26,9 +26,6 @@ std::vector<Reference> parse_references(std::string_view json);
 struct ReadTransaction {
   chain::Eip1559Transaction transaction;
   std::string account;  ///< who signed
-
-  /// What it can cost at most, in gwei.
-  double max_cost_gwei() const;
 };
 
 /// Throws std::invalid_argument, naming the transaction by its hash, unless `raw` is a probe transfer of that hash.

@@ -111,14 +111,11 @@ TEST_CASE("a height above 2^63-1 is misread, never wrapped") {
   const std::string in_block = R"("blockHash":")" + hash_b + R"(","blockNumber":)";
   CHECK(read_receipt(receipt_in(in_block + R"("0x7fffffffffffffff")"), hash_a)->block_number == (1ULL << 63) - 1);
   CHECK(read_block(R"({"number":9223372036854775807})")->number == (1ULL << 63) - 1);
-  CHECK(read_height_result(R"("0x7fffffffffffffff")") == (1ULL << 63) - 1);
-  CHECK(read_height_result("17") == 17);
   for (const std::string height : {R"("0x8000000000000000")", R"("0xffffffffffffffff")", "9223372036854775808",
                                    "18446744073709551615", "18446744073709551616", "-1", "1.5"}) {
     CAPTURE(height);
     CHECK_THROWS_AS(read_receipt(receipt_in(in_block + height), hash_a), Misread);
     CHECK_THROWS_AS(read_block(R"({"number":)" + height + "}"), Misread);
-    CHECK_THROWS_AS(read_height_result(height), Misread);
   }
 }
 
@@ -163,9 +160,37 @@ TEST_CASE("a block keeps its number and hash when its time or base fee cannot be
 }
 
 TEST_CASE("a node knows a transaction only when it answers with that very transaction") {
-  CHECK(knows_transaction(R"({"hash":")" + hash_a + R"(","blockHash":null})", hash_a));
-  CHECK_FALSE(knows_transaction("null", hash_a));
-  CHECK_THROWS_AS(knows_transaction(R"({"hash":")" + hash_b + R"("})", hash_a), Misread);
+  CHECK(read_transaction(R"({"hash":")" + hash_a + R"(","blockHash":null})", hash_a));
+  CHECK_FALSE(read_transaction("null", hash_a));
+  CHECK_THROWS_AS(read_transaction(R"({"hash":")" + hash_b + R"("})", hash_a), Misread);
+}
+
+TEST_CASE("of several receipts of one transaction, each field is what most of them tell") {
+  const auto told = [](std::optional<bool> succeeded, std::optional<std::uint64_t> gas,
+                       std::optional<std::uint64_t> price) {
+    return Receipt{hash_a, hash_b, 7, succeeded, gas, price};
+  };
+  const auto none = std::nullopt;
+  CHECK(agreed(std::vector{told(true, 1, none)}) == told(true, 1, none));
+  CHECK(agreed(std::vector{told(true, 1, 5), told(true, 2, none)}) == told(true, none, 5));
+  CHECK(agreed(std::vector{told(false, 3, 5), told(true, 2, 6), told(true, 3, 7)}) == told(true, 3, none));
+  CHECK(agreed(std::vector{told(none, 1, 5), told(true, 2, 6), told(false, 2, 5), told(none, 1, 5)}) ==
+        told(none, none, 5));
+}
+
+TEST_CASE("what cannot be so of a plain transfer is taken out of its receipt") {
+  const auto left_of = [](std::uint64_t gas, std::uint64_t price, std::optional<std::uint64_t> base_fee) {
+    Receipt receipt{hash_a, hash_b, 7, true, gas, price};
+    drop_impossible(receipt, 30, base_fee);
+    return std::pair(receipt.gas_used, receipt.effective_gas_price);
+  };
+  using Left = std::pair<std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
+  const auto none = std::nullopt;
+  CHECK(left_of(21000, 30, 10) == Left(21000, 30));
+  CHECK(left_of(21000, 10, 10) == Left(21000, 10));
+  CHECK(left_of(21000, 0, none) == Left(21000, 0));
+  CHECK(left_of(21001, 31, 10) == Left(none, none));
+  CHECK(left_of(20999, 9, 10) == Left(none, none));
 }
 
 TEST_CASE("a node tells where a transaction is: waiting, or in a block") {

@@ -516,12 +516,11 @@ TEST_CASE("a line that was written in part is as if never written, and the next 
   const std::string one = text_of(directory.file());
   NonceBook(directory.path()).try_lease(1, "x")->put(entry_of(2));
   const std::string two = text_of(directory.file());
-  for (std::size_t size = 0; size < two.size(); ++size) {
+  for (std::size_t size = one.size(); size < two.size(); ++size) {
     const Directory torn;
     CHECK(all_in(torn.path()).empty());
     write_text(torn.file(), two.substr(0, size));
-    std::vector<BookEntry> expected;
-    if (size >= one.size()) expected.push_back(entry_of(1));
+    std::vector<BookEntry> expected{entry_of(1)};
     if (all_in(torn.path()) != expected) FAIL_CHECK("cut at " << size);
     NonceBook(torn.path()).try_lease(1, "x")->put(entry_of(3));
     expected.push_back(entry_of(3));
@@ -532,6 +531,35 @@ TEST_CASE("a line that was written in part is as if never written, and the next 
     fs::permissions(torn.file(), fs::perms::owner_read | fs::perms::owner_write);
     if (all_in(torn.path()) != expected) FAIL_CHECK("written after a cut at " << size);
   }
+}
+
+TEST_CASE("a book that ends before its first entry does is damaged: it came into being with that entry") {
+  const Directory directory;
+  NonceBook(directory.path()).try_lease(1, "x")->put(entry_of(1));
+  const std::string one = text_of(directory.file());
+  NonceBook(directory.path()).try_lease(1, "x")->put(entry_of(2));
+  for (std::size_t size = 1; size < one.size(); ++size) {
+    write_text(directory.file(), one.substr(0, size));
+    CAPTURE(size);
+    CHECK_THROWS_WITH(all_in(directory.path()), Catch::Contains(directory.file()) &&
+                                                    Catch::Contains(" is damaged: line ") &&
+                                                    Catch::Contains("move the file away once none of the account's"));
+  }
+}
+
+TEST_CASE("the first entry comes with the file's name, in one step") {
+  const Directory directory;
+  auto lease = NonceBook(directory.path()).try_lease(1, "x");
+  const std::string path = directory.file();
+  fs::create_hard_link(path, directory.path() + "/old.txt");
+  lease->put(entry_of(1));
+  CHECK(fs::file_size(directory.path() + "/old.txt") == 0);
+  CHECK_FALSE(fs::exists(path + ".new"));
+  CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  lease->put(entry_of(2));
+  CHECK(lease->from("", 0) == std::vector{entry_of(1), entry_of(2)});
+  lease.reset();
+  CHECK(another_reads(directory.path(), {entry_of(1), entry_of(2)}));
 }
 
 TEST_CASE("nothing of a line that was written in part outlasts a shorter one") {
@@ -576,6 +604,7 @@ TEST_CASE("a damaged book is an error that names file and line, never an empty b
     return text;
   };
   is_refused("garbage", "1");
+  is_refused(good.substr(0, 5), "1");
   is_refused("garbage\n", "1");
   is_refused("\n", "1");
   is_refused("rpcroute nonce book 2\n" + good.substr(good.find('\n') + 1), "1");
@@ -590,6 +619,8 @@ TEST_CASE("a damaged book is an error that names file and line, never an empty b
   is_refused(good + "\n", "6");
   is_refused(good + "put 1\n", "6");
   is_refused(good + std::string(20, '\0') + "\n", "6");
+  is_refused(good.substr(0, second), "2");
+  is_refused(good.substr(0, third - 1), "2");
   is_refused(good.substr(0, second) + good.substr(third), "2");  // a line is missing
   is_refused(good.substr(0, third) + good.substr(second), "3");  // a line stands twice
   write_text(path, good);

@@ -590,3 +590,238 @@ TEST_CASE("a node's answers that say nothing leave the reason in the row") {
   CHECK(record.error_class == rpc::ErrorClass::unobserved);
   CHECK(record.error.find("receipt") != std::string::npos);
 }
+
+TEST_CASE("no receipt makes a transaction cheaper or dearer than its bytes and its block allow") {
+  struct Claimed {
+    std::string member;
+    std::string value;
+  };
+  // 21000 gas, below a cap of 3 gwei, in a block whose base fee is 1 gwei.
+  const auto claimed =
+      GENERATE(Claimed{"gasUsed", "\"0x5209\""}, Claimed{"gasUsed", "\"0x7fffffffffffffff\""},
+               Claimed{"gasUsed", "\"0x5207\""}, Claimed{"gasUsed", "\"0x0\""},
+               Claimed{"effectiveGasPrice", "\"0xb2d05e01\""}, Claimed{"effectiveGasPrice", "\"0x7fffffffffffffff\""},
+               Claimed{"effectiveGasPrice", "\"0x3b9ac9ff\""}, Claimed{"effectiveGasPrice", "\"0x0\""});
+  CAPTURE(claimed.member, claimed.value);
+  Bench bench({"a"});
+  bench.world.nodes["a"].habits[receipt_method] =
+      with([=](auto& json) { replace_member(json, claimed.member, claimed.value); });
+  std::optional<Record> record;
+  SECTION("to one statement") {
+    record = bench.only();
+  }
+  SECTION("to the script's") {
+    bench.plan.send = false;
+    record = bench.wait(bench.send(bench.scan())).at(0);
+  }
+  CHECK(record->state == State::confirmed);
+  CHECK(record->max_cost_gwei == 63000);
+  CHECK(record->gas_used.has_value() == (claimed.member != "gasUsed"));
+  CHECK(record->effective_gas_price.has_value() == (claimed.member != "effectiveGasPrice"));
+}
+
+TEST_CASE("a receipt's optional fields are what most providers say that show its block") {
+  struct Liar {
+    std::string member;
+    std::string value;
+  };
+  const auto lie = GENERATE(Liar{"effectiveGasPrice", "\"0x9502f900\""}, Liar{"status", "\"0x0\""});
+  const bool has_majority = GENERATE(false, true);
+  CAPTURE(lie.member, has_majority);
+  Bench bench({"a", "b"});
+  if (has_majority) bench.world.nodes["c"];
+  bench.drawn("a");
+  // It shows its receipt last, when the others have shown theirs.
+  const auto lying = with([=](auto& json) { replace_member(json, lie.member, lie.value); });
+  bench.world.nodes["a"].habits[receipt_method] = [&](const auto& honest) {
+    return bench.world.seconds() < 1.5 ? result("null") : lying(honest);
+  };
+  const Record record = bench.only();
+  CHECK(record.state == State::confirmed);
+  CHECK(record.gas_used == 21000);
+  const bool is_price = lie.member == "effectiveGasPrice";
+  CHECK(record.effective_gas_price.has_value() == (has_majority || !is_price));
+  if (record.effective_gas_price) CHECK(record.effective_gas_price == 2'000'000'000);
+  CHECK(record.status.has_value() == (has_majority || is_price));
+}
+
+namespace {
+
+/// A node that signs by itself, and whose acknowledgement gets lost.
+void sign_by_node(Bench& bench, const World::Fault& acknowledgement) {
+  bench.plan.signer = "node";
+  bench.plan.follow.poll_ms = 500;
+  bench.plan.follow.timeout_sec = 10;
+  for (auto& [id, node] : bench.world.nodes) {
+    node.account = first_account;
+    node.faults["eth_sendTransaction"] = {acknowledgement};
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what a node signed and nobody can find any more is not charged, and keeps its number") {
+  Bench bench({"a", "b"});
+  const auto reset = failure(rpc::ErrorClass::connect, "reset");
+  SECTION("for its block came and went between two looks") {
+    bench.world.block_time_sec = 0.002;
+    sign_by_node(bench, after(reset));
+  }
+  SECTION("for nobody answers") {
+    sign_by_node(bench, [&](const auto& honest) {
+      honest();
+      for (auto& [id, node] : bench.world.nodes) node.up = false;
+      return reset;
+    });
+  }
+  const Record record = bench.only();
+  CHECK(record.state == State::timeout);
+  CHECK(record.error_class == rpc::ErrorClass::unobserved);
+  CHECK_FALSE(record.error.empty());
+  CHECK_FALSE(record.duration_sec);
+  CHECK_FALSE(record.tx_hash);
+  CHECK(record.nonce == 0);
+  CHECK(record.max_cost_gwei == 63000);
+  CHECK(bench.world.seconds() < 15);
+  for (auto& [id, node] : bench.world.nodes) {
+    node.up = true;
+    node.faults.clear();
+  }
+  bench.world.block_time_sec = 1;
+  CHECK(bench.only().nonce == 1);
+}
+
+TEST_CASE("what a node signed and lost is charged, on however fast a chain, and its number is given again") {
+  Bench bench({"a", "b"});
+  bench.world.block_time_sec = GENERATE(0.002, 1.0);
+  sign_by_node(bench, instead(failure(rpc::ErrorClass::connect, "reset")));
+  const Record record = bench.only();
+  CHECK(record.state == State::timeout);
+  CHECK(record.error_class == rpc::ErrorClass::connect);
+  CHECK(record.duration_sec == 10);
+  for (auto& [id, node] : bench.world.nodes) node.faults.clear();
+  bench.plan.n = 2;
+  const auto records = bench.scan();
+  CHECK(records.at(0).nonce == 0);
+  CHECK(records.at(1).nonce == 1);
+}
+
+namespace {
+
+/// Providers whose rows say twelve seconds a block, as the chain has it.
+std::vector<rpc::Provider> slow(Bench& bench) {
+  bench.world.block_time_sec = 12;
+  auto providers = bench.world.providers();
+  for (rpc::Provider& provider : providers) provider.block_time_ms = 12'000;
+  return providers;
+}
+
+/// A bench with the usual pace, and a time limit that is shorter than anybody's patience.
+void hurry(Bench& bench, double timeout_sec) {
+  bench.plan.follow.poll_ms = bench.follow.poll_ms = 500;
+  bench.plan.follow.timeout_sec = bench.follow.timeout_sec = timeout_sec;
+}
+
+constexpr double last_words_sec = 15;  ///< beyond the limit, as the README has it
+
+}  // namespace
+
+TEST_CASE("a refusal is a rejection however short the time limit is") {
+  const std::string words = GENERATE("transaction underpriced", "SomeNameOfAnEnum");
+  const double latency = GENERATE(0.01, 0.45, 0.9);
+  const double timeout = GENERATE(1.0, 2.0, 5.0);
+  CAPTURE(words, latency, timeout);
+  Bench bench({"a", "b"});
+  const auto providers = slow(bench);
+  hurry(bench, timeout);
+  for (auto& [id, node] : bench.world.nodes) node.latency_sec = latency;
+  bench.drawn("a").habits[send_raw] = instead(error(send_raw, -32000, words));
+  const double begun = bench.world.seconds();
+  const auto records = Bench::all_of(*bench.scan_of(providers));
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].state == State::rejected);
+  CHECK(records[0].error == words);
+  CHECK_FALSE(records[0].duration_sec);
+  CHECK(bench.world.seconds() - begun < timeout + last_words_sec);
+}
+
+TEST_CASE("a refusal is a rejection within a short time limit for those that do not wait, too") {
+  const std::string words = GENERATE("transaction underpriced", "SomeNameOfAnEnum");
+  const double timeout = GENERATE(1.0, 2.0, 5.0);
+  CAPTURE(words, timeout);
+  Bench bench({"a", "b"});
+  const auto providers = slow(bench);
+  hurry(bench, timeout);
+  bench.drawn("a").habits[send_raw] = instead(error(send_raw, -32000, words));
+  const double begun = bench.world.seconds();
+  std::vector<Record> records;
+  SECTION("a probe") {
+    bench.plan.wait = false;
+    records = Bench::all_of(*bench.scan_of(providers));
+  }
+  SECTION("prepared bytes") {
+    bench.plan.send = false;
+    const auto prepared = Bench::references(Bench::all_of(*bench.scan_of(providers)));
+    records = Bench::all_of(*transaction::send(bench.desk(), prepared, providers, bench.follow));
+  }
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].state == State::rejected);
+  CHECK(records[0].error == words);
+  CHECK(bench.world.seconds() - begun < timeout + 1);
+}
+
+TEST_CASE("whoever was answered at first and by nobody at the end is not charged, however short the time limit is") {
+  const double timeout = GENERATE(1.0, 2.0, 3.0, 4.0, 5.0);
+  const bool stalls = GENERATE(false, true);
+  CAPTURE(timeout, stalls);
+  Bench bench({"a", "b"});
+  hurry(bench, timeout);
+  bench.world.block_time_sec = 0.3;
+  bench.world.on_block = [&](World& world) {
+    world.blocks.back().transfers.clear();
+    world.pool.clear();
+    for (auto& [id, node] : world.nodes) {
+      node.up = stalls;
+      node.stalls_sec = 100;
+    }
+  };
+  const Record record = bench.only();
+  CHECK(record.state == State::timeout);
+  CHECK(record.submit_ms);
+  CHECK(record.error_class == rpc::ErrorClass::unobserved);
+  CHECK_FALSE(record.duration_sec);
+  CHECK(bench.world.seconds() < timeout + last_words_sec);
+}
+
+TEST_CASE("nothing is waited for longer than its time limit and the last words") {
+  const double timeout = GENERATE(1.0, 2.0, 3.0, 4.0, 5.0);
+  CAPTURE(timeout);
+  Bench bench({"a", "b"});
+  const auto providers = slow(bench);
+  hurry(bench, timeout);
+  const double stalls = GENERATE(0.0, 1.5, 3.0, 100.0);
+  for (auto& [id, node] : bench.world.nodes) {
+    node.habits[send_raw] = [&](const auto& honest) {
+      for (auto& [name, any] : bench.world.nodes) any.stalls_sec = stalls;
+      honest();
+      return failure(rpc::ErrorClass::connect, "reset");
+    };
+  }
+  SECTION("a probe") {
+    const auto records = Bench::all_of(*bench.scan_of(providers));
+    CHECK(records.at(0).state == State::timeout);
+    CHECK(records.at(0).duration_sec.has_value() == (stalls < 3.5));
+    CHECK(bench.world.seconds() < timeout + last_words_sec);
+  }
+  SECTION("prepared bytes") {
+    bench.plan.send = false;
+    const auto prepared = Bench::references(Bench::all_of(*bench.scan_of(providers)));
+    const auto sent = Bench::all_of(*transaction::send(bench.desk(), prepared, providers, bench.follow));
+    CHECK(sent.at(0).state == State::pending);
+    CHECK(bench.world.seconds() < timeout + 1);
+    const auto resolved =
+        Bench::all_of(*transaction::wait(bench.desk(), Bench::references(sent), providers, bench.follow));
+    CHECK(resolved.at(0).state == (stalls < 3.5 ? State::timeout : State::pending));
+    CHECK(bench.world.seconds() < timeout + last_words_sec);
+  }
+}

@@ -144,7 +144,8 @@ class Mischief {
 
   rpc::Answer lie_of_receipt(const rpc::Answer& answer) {
     const std::string other = json_text("0x" + std::string(60, 'd') + std::to_string(1000 + chance_.below(9000)));
-    static const std::vector<std::string> odd{"null", "\"0x\"", "-1", "1e40", "\"much\"", "[]"};
+    static const std::vector<std::string> odd{
+        "null", "\"0x\"", "-1", "1e40", "\"much\"", "[]", "\"0x1\"", "\"0x5209\"", "\"0x7fffffffffffffff\""};
     const std::string& odd_value = odd[chance_.below(odd.size())];
     switch (chance_.below(8)) {
       case 0:

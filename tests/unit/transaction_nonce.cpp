@@ -257,3 +257,43 @@ TEST_CASE("what is prepared after bytes that got lost on their way has their num
   bench.plan.send = false;
   CHECK(bench.only().nonce == 0);
 }
+
+TEST_CASE("of two chains of one id that show no first block, none sends behind a number that only the other has used") {
+  Bench bench({"a"});
+  World another;
+  another.nodes["a"];
+  another.forks = 1;
+  for (World* world : {&bench.world, &another}) {
+    world->shows_first_block = false;
+    world->pass(3);
+  }
+  const auto desk = [&](World& world) { return Desk{world, bench.book, bench.broadcasts, "", {}}; };
+  const auto prepare = [&](World& world) {
+    return Bench::references(Bench::all_of(*probe(desk(world), world.providers(), bench.plan, {})));
+  };
+  const auto send = [&](World& world, const std::vector<Reference>& references) {
+    return Bench::all_of(*transaction::send(desk(world), references, world.providers(), bench.follow)).at(0);
+  };
+  bench.plan.send = false;
+  const auto first = prepare(bench.world);
+  const auto second = prepare(another);
+  const bool first_leaves = GENERATE(false, true);
+  CAPTURE(first_leaves);
+  if (first_leaves) {
+    CHECK(send(bench.world, first).state == State::pending);
+    bench.world.pass(2);
+  }
+  // The book cannot tell whose chain the first is of, but what it says is looked up before anything follows it.
+  const Record record = send(another, second);
+  if (record.nonce != 0) {
+    CHECK(record.state == State::rejected);
+    CHECK(record.error_class == rpc::ErrorClass::nonce);
+    CHECK(another.handed.empty());
+  }
+  // Books of their own tell them apart.
+  const BookDirectory directory;
+  const NonceBook book(directory.path());
+  const auto alone =
+      Bench::all_of(*probe({another, book, bench.broadcasts, "", {}}, another.providers(), bench.plan, {}));
+  CHECK(alone.at(0).nonce == 0);
+}

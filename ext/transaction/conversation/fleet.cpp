@@ -76,7 +76,7 @@ Fleet::Fleet(std::vector<rpc::Provider> providers, bool allow_mainnet) : allow_m
   }
 }
 
-void Fleet::adopt_chain_id(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers) {
+void Fleet::adopt_chain_id(const std::vector<std::size_t>& asked, std::span<const rpc::Answer> answers) {
   std::set<std::uint64_t> answered;
   for (std::size_t k = 0; k < asked.size(); ++k) {
     if (const auto id = quantity_of(answers[k])) answered.insert(*id);
@@ -87,7 +87,7 @@ void Fleet::adopt_chain_id(const std::vector<std::size_t>& asked, const std::vec
   if (!answered.empty()) chain_id_ = *answered.begin();
 }
 
-void Fleet::hear_chain_ids(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers) {
+void Fleet::hear_chain_ids(const std::vector<std::size_t>& asked, std::span<const rpc::Answer> answers) {
   if (!chain_id_) adopt_chain_id(asked, answers);
   for (std::size_t k = 0; k < asked.size(); ++k) hear_chain_id(asked[k], answers[k]);
 }
@@ -112,7 +112,7 @@ void Fleet::hear_chain_id(std::size_t i, const rpc::Answer& answer) {
 }
 
 std::optional<BlockId> Fleet::agreed_block(const std::vector<std::size_t>& asked,
-                                           const std::vector<rpc::Answer>& answers) const {
+                                           std::span<const rpc::Answer> answers) const {
   std::map<BlockId, std::size_t> votes;
   std::size_t voters = 0;
   for (std::size_t k = 0; k < asked.size(); ++k) {
@@ -127,12 +127,12 @@ std::optional<BlockId> Fleet::agreed_block(const std::vector<std::size_t>& asked
   return most->first;
 }
 
-void Fleet::hear_genesis(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers) {
+void Fleet::hear_genesis(const std::vector<std::size_t>& asked, std::span<const rpc::Answer> answers) {
   const auto first = agreed_block(asked, answers);
   if (first && first->number == 0) genesis_ = first->hash;
 }
 
-void Fleet::hear_latest(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers) {
+void Fleet::hear_latest(const std::vector<std::size_t>& asked, std::span<const rpc::Answer> answers) {
   latest_ = agreed_block(asked, answers);
 }
 
@@ -212,24 +212,18 @@ std::vector<rpc::Call> calls_to(const Fleet& fleet, const std::vector<std::size_
   return calls;
 }
 
+void append(std::vector<rpc::Call>& calls, std::vector<rpc::Call> more) {
+  calls.insert(calls.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 std::optional<chain::Block> block_of(const rpc::Answer& answer) {
-  if (answer.failure) return std::nullopt;
-  try {
-    return chain::read_block(answer.result);
-  } catch (const chain::Misread&) {
-    return std::nullopt;
-  }
+  return read_of(answer, chain::read_block).value_or(std::nullopt);
 }
 
 std::optional<std::uint64_t> quantity_of(const rpc::Answer& answer) {
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (answer.failure) return std::nullopt;
-  try {
-    const std::uint64_t value = chain::read_quantity_result(answer.result);
-    return value > largest ? std::nullopt : std::optional(value);
-  } catch (const chain::Misread&) {
-    return std::nullopt;
-  }
+  const auto value = read_of(answer, chain::read_quantity_result);
+  return value && *value <= largest ? value : std::nullopt;
 }
 
 std::string json_strings(std::initializer_list<std::string> texts) {

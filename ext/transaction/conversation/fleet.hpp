@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,12 +54,12 @@ class Fleet {
   /// Reads eth_chainId's answers, one for each of `asked`. A provider whose chain id is configured must answer it; the
   /// others that of their neighbours, or what all of them agree on. Silence excludes nobody. Throws
   /// std::invalid_argument when nothing is configured and the answers differ.
-  void hear_chain_ids(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers);
+  void hear_chain_ids(const std::vector<std::size_t>& asked, std::span<const rpc::Answer> answers);
 
   /// Reads answers to eth_getBlockByNumber for "0x0" and for "latest", one for each of `asked`. The block that most
   /// verified providers show counts; where there are several, two at least must agree.
-  void hear_genesis(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers);
-  void hear_latest(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers);
+  void hear_genesis(const std::vector<std::size_t>& asked, std::span<const rpc::Answer> answers);
+  void hear_latest(const std::vector<std::size_t>& asked, std::span<const rpc::Answer> answers);
 
   /// Hash of the chain's first block; empty when nobody told.
   const std::string& genesis() const { return genesis_; }
@@ -81,10 +82,10 @@ class Fleet {
 
  private:
   void hear_chain_id(std::size_t i, const rpc::Answer& answer);
-  void adopt_chain_id(const std::vector<std::size_t>& asked, const std::vector<rpc::Answer>& answers);
+  void adopt_chain_id(const std::vector<std::size_t>& asked, std::span<const rpc::Answer> answers);
 
   std::optional<BlockId> agreed_block(const std::vector<std::size_t>& asked,
-                                      const std::vector<rpc::Answer>& answers) const;
+                                      std::span<const rpc::Answer> answers) const;
 
   std::vector<Member> members_;
   std::optional<std::uint64_t> chain_id_;
@@ -120,6 +121,19 @@ rpc::Call call_to(const Fleet& fleet, std::size_t i, std::string method, std::st
 /// The same call at each of `whom`.
 std::vector<rpc::Call> calls_to(const Fleet& fleet, const std::vector<std::size_t>& whom, const std::string& method,
                                 const std::string& params, rpc::Milliseconds timeout);
+
+void append(std::vector<rpc::Call>& calls, std::vector<rpc::Call> more);
+
+/// What `read` reads of a result; nullopt for a failure, and when it is not what the method promises.
+template <class Read>
+auto read_of(const rpc::Answer& answer, Read&& read) -> std::optional<decltype(read(answer.result))> {
+  if (answer.failure) return std::nullopt;
+  try {
+    return read(answer.result);
+  } catch (const chain::Misread&) {
+    return std::nullopt;
+  }
+}
 
 /// A block; nullopt for a failure, null or anything else.
 std::optional<chain::Block> block_of(const rpc::Answer& answer);

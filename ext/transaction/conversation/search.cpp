@@ -2,66 +2,29 @@
 
 #include <algorithm>
 
+#include "chain/fees.hpp"
 #include "chain/receipt.hpp"
 #include "transaction/conversation/heads.hpp"
 
 namespace rpcroute::transaction {
 namespace {
 
-/// What one provider says of a transaction.
-struct Word {
-  std::size_t by = 0;
-  bool denies = false;
-};
-
-/// Adds up what each said, and the heights: the last answers, one from each of `whom`.
-void conclude(SearchResult& result, const Fleet& fleet, const std::vector<Word>& words,
-              const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers,
-              std::optional<std::size_t> own) {
-  bool another_answers = false;
-  bool another_denies = false;
-  result.own_is_silent = own && std::find(whom.begin(), whom.end(), *own) != whom.end();
-  for (const Word& word : words) {
-    result.denials += word.denies ? 1 : 0;
-    const bool is_own = word.by == own;
-    result.own_is_silent = result.own_is_silent && !is_own;
-    result.own_denies = result.own_denies || (is_own && word.denies);
-    another_answers = another_answers || !is_own;
-    another_denies = another_denies || (!is_own && word.denies);
-  }
-  result.others_agree = another_denies || !another_answers;
-  Heads heads(fleet, own);
-  for (std::size_t k = 0; k < whom.size(); ++k) {
-    heads.add(whom[k], quantity_of(answers[answers.size() - whom.size() + k]));
-  }
-  result.head = heads.of_others();
-}
-
-/// nullopt: the answer tells nothing; empty: the block does not hold it.
-std::optional<std::string> hash_in_block(const rpc::Answer& answer, const NodeTransaction& transaction) {
-  const auto block = block_of(answer);
+/// The hash of what that block holds under the transaction's number.
+std::optional<std::string> hash_in(const std::optional<chain::Block>& block, const NodeTransaction& transaction) {
   if (!block) return std::nullopt;
   for (const chain::BlockTransaction& other : block->transactions) {
     const bool same = other.from == transaction.account && other.to == transaction.account &&
                       other.nonce == transaction.nonce && other.value == chain::Uint256();
     if (same) return other.hash;
   }
-  return std::string();
+  return std::nullopt;
 }
 
-void append(std::vector<rpc::Call>& calls, std::vector<rpc::Call> more) {
-  calls.insert(calls.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
-/// Reads what a node tells; nullopt when it is not what the method promises.
-template <class Read>
-auto lenient(const rpc::Answer& answer, Read&& read) -> std::optional<decltype(read(answer.result))> {
-  if (answer.failure) return std::nullopt;
-  try {
-    return read(answer.result);
-  } catch (const chain::Misread&) {
-    return std::nullopt;
-  }
+void finish(SearchResult& result, const Heads& heads, const std::vector<std::size_t>& asked,
+            std::optional<std::size_t> own) {
+  const bool own_was_asked = own && std::find(asked.begin(), asked.end(), *own) != asked.end();
+  result.own_is_silent = own_was_asked && !result.heard.own_answers;
+  result.head = heads.of_others();
 }
 
 }  // namespace
@@ -77,12 +40,12 @@ std::vector<std::size_t> ready_ones(const Conversation& conversation, const Flee
 }
 
 std::optional<bool> knows(const rpc::Answer& answer, const std::string& tx_hash) {
-  const auto known = lenient(answer, [&](const auto& json) { return chain::read_transaction(json, tx_hash); });
+  const auto known = read_of(answer, [&](const auto& json) { return chain::read_transaction(json, tx_hash); });
   return known ? std::optional(known->has_value()) : std::nullopt;
 }
 
 std::optional<bool> has_receipt(const rpc::Answer& answer, const std::string& tx_hash) {
-  const auto receipt = lenient(answer, [&](const auto& json) { return chain::read_receipt(json, tx_hash); });
+  const auto receipt = read_of(answer, [&](const auto& json) { return chain::read_receipt(json, tx_hash); });
   return receipt ? std::optional(receipt->has_value()) : std::nullopt;
 }
 
@@ -93,17 +56,18 @@ void search_by_hash(Conversation& conversation, const Fleet& fleet, const std::s
   append(calls, calls_to(fleet, whom, "eth_blockNumber", "[]", call_timeout));
   conversation.ask_all(std::move(calls), [=, &fleet, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
     SearchResult result;
-    std::vector<Word> words;
+    Heads heads(fleet, own);
     for (std::size_t k = 0; k < whom.size(); ++k) {
-      const auto told = lenient(answers[k], [&](const auto& json) { return chain::read_transaction(json, tx_hash); });
+      heads.add(whom[k], quantity_of(answers[whom.size() + k]));
+      const auto told = read_of(answers[k], [&](const auto& json) { return chain::read_transaction(json, tx_hash); });
       if (!told) continue;
-      words.push_back({whom[k], !*told});
+      result.heard.hear(whom[k] == own, told->has_value());
       if (!*told) continue;
       result.tx_hash = tx_hash;
       const bool sealed = !(*told)->block_hash.empty() && (*told)->block_number;
       if (sealed) result.blocks.push_back({*(*told)->block_number, (*told)->block_hash});
     }
-    conclude(result, fleet, words, whom, answers, own);
+    finish(result, heads, whom, own);
     then(result);
   });
 }
@@ -113,19 +77,24 @@ void search_by_nonce(Conversation& conversation, const Fleet& fleet, const NodeT
   const std::vector<std::size_t> whom = ready_ones(conversation, fleet, fleet.all_asked());
   auto calls = calls_to(fleet, whom, "eth_getBlockByNumber", R"(["pending",true])", call_timeout);
   append(calls, calls_to(fleet, whom, "eth_getBlockByNumber", R"(["latest",true])", call_timeout));
-  append(calls, calls_to(fleet, whom, "eth_blockNumber", "[]", call_timeout));
+  append(calls,
+         calls_to(fleet, whom, "eth_getTransactionCount", json_strings({transaction.account, "latest"}), call_timeout));
   conversation.ask_all(std::move(calls), [=, &fleet, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
     SearchResult result;
-    std::vector<Word> words;
+    Heads heads(fleet, own);
     for (std::size_t k = 0; k < whom.size(); ++k) {
-      const auto pending = hash_in_block(answers[k], transaction);
-      const auto latest = hash_in_block(answers[whom.size() + k], transaction);
-      for (const auto& hash : {pending, latest}) {
-        if (hash && !hash->empty()) result.tx_hash = *hash;
-      }
-      if (pending) words.push_back({whom[k], pending->empty()});
+      const auto pending = block_of(answers[k]);
+      const auto latest = block_of(answers[whom.size() + k]);
+      const auto count = quantity_of(answers[2 * whom.size() + k]);
+      if (latest) heads.add(whom[k], latest->number);
+      auto hash = hash_in(pending, transaction);
+      if (!hash) hash = hash_in(latest, transaction);
+      if (hash) result.tx_hash = hash;
+      const bool is_used = count && *count > transaction.nonce;
+      if (whom[k] == own) result.number_is_used = is_used && !hash;
+      if (hash || is_used || (pending && latest && count)) result.heard.hear(whom[k] == own, hash || is_used);
     }
-    conclude(result, fleet, words, whom, answers, own);
+    finish(result, heads, whom, own);
     then(result);
   });
 }
@@ -137,21 +106,23 @@ void search_block(Conversation& conversation, const Fleet& fleet, const BlockId&
                         call_timeout);
   conversation.ask_all(std::move(calls), [block, then = std::move(then)](const std::vector<rpc::Answer>& answers) {
     BlockResult result;
-    std::vector<std::int64_t> timestamps;
+    std::vector<std::uint64_t> timestamps;
+    std::vector<std::uint64_t> base_fees;
     for (const rpc::Answer& answer : answers) {
-      const auto told = lenient(answer, [](const auto& json) { return chain::read_block(json); });
+      const auto told = read_of(answer, [](const auto& json) { return chain::read_block(json); });
       if (!told) continue;
       if (!*told) {
         ++result.absent;
       } else if ((*told)->hash == block.hash && (*told)->number == block.number) {
         ++result.same;
-        if ((*told)->timestamp) timestamps.push_back(static_cast<std::int64_t>(*(*told)->timestamp));
+        if ((*told)->timestamp) timestamps.push_back(*(*told)->timestamp);
+        if ((*told)->base_fee_per_gas) base_fees.push_back(*(*told)->base_fee_per_gas);
       } else {
         ++result.different;
       }
     }
-    std::sort(timestamps.begin(), timestamps.end());
-    if (!timestamps.empty()) result.timestamp = timestamps[timestamps.size() / 2];
+    if (!timestamps.empty()) result.timestamp = static_cast<std::int64_t>(chain::median_of(timestamps));
+    if (!base_fees.empty()) result.base_fee = chain::median_of(base_fees);
     then(result);
   });
 }

@@ -1,5 +1,6 @@
 #include "transaction/conversation/survey.hpp"
 
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -8,8 +9,6 @@
 
 namespace rpcroute::transaction {
 namespace {
-
-constexpr std::size_t questions = 5;
 
 /// Estimates come from a search that may end a little too high: hardhat 2 says 21001 for a plain transfer. Chains that
 /// charge for more than execution (Arbitrum, zkSync) say thousands more.
@@ -23,13 +22,12 @@ struct Findings {
   bool any_block = false;
 };
 
-void add_to(Findings& findings, const rpc::Answer* answers) {
-  if (const auto block = block_of(answers[1])) {
-    findings.any_block = true;
-    if (block->base_fee_per_gas) findings.base_fees.push_back(*block->base_fee_per_gas);
-  }
-  if (const auto tip = quantity_of(answers[2])) findings.tips.push_back(*tip);
-  if (const auto gas = quantity_of(answers[3])) findings.gas.push_back(*gas);
+void add_to(Findings& findings, const std::optional<chain::Block>& latest, std::optional<std::uint64_t> tip,
+            std::optional<std::uint64_t> gas) {
+  if (latest) findings.any_block = true;
+  if (latest && latest->base_fee_per_gas) findings.base_fees.push_back(*latest->base_fee_per_gas);
+  if (tip) findings.tips.push_back(*tip);
+  if (gas) findings.gas.push_back(*gas);
 }
 
 std::optional<chain::Fees> fees_of(const Findings& findings, const chain::FeeWishes& wishes) {
@@ -51,29 +49,21 @@ void survey(Conversation& conversation, Fleet& fleet, const std::string& account
   const std::vector<std::size_t> whom = fleet.all_asked();
   const std::string party = account.empty() ? "0x" + std::string(40, '0') : account;
   const std::string transfer = R"([{"from":")" + party + R"(","to":")" + party + R"(","value":"0x0"}])";
-  std::vector<rpc::Call> calls;
-  for (const std::size_t i : whom) {
-    calls.push_back(call_to(fleet, i, "eth_chainId", "[]", call_timeout));
-    calls.push_back(call_to(fleet, i, "eth_getBlockByNumber", R"(["latest",false])", call_timeout));
-    calls.push_back(call_to(fleet, i, "eth_maxPriorityFeePerGas", "[]", call_timeout));
-    calls.push_back(call_to(fleet, i, "eth_estimateGas", transfer, call_timeout));
-    calls.push_back(call_to(fleet, i, "eth_getBlockByNumber", R"(["0x0",false])", call_timeout));
-  }
+  auto calls = calls_to(fleet, whom, "eth_chainId", "[]", call_timeout);
+  append(calls, calls_to(fleet, whom, "eth_getBlockByNumber", R"(["0x0",false])", call_timeout));
+  append(calls, calls_to(fleet, whom, "eth_getBlockByNumber", R"(["latest",false])", call_timeout));
+  append(calls, calls_to(fleet, whom, "eth_maxPriorityFeePerGas", "[]", call_timeout));
+  append(calls, calls_to(fleet, whom, "eth_estimateGas", transfer, call_timeout));
   conversation.ask_all(std::move(calls), [&fleet, whom, wishes, then](const std::vector<rpc::Answer>& answers) {
-    std::vector<rpc::Answer> chain_ids;
-    std::vector<rpc::Answer> first_blocks;
-    std::vector<rpc::Answer> latest_blocks;
-    for (std::size_t k = 0; k < whom.size(); ++k) {
-      chain_ids.push_back(answers[questions * k]);
-      latest_blocks.push_back(answers[questions * k + 1]);
-      first_blocks.push_back(answers[questions * k + 4]);
-    }
-    fleet.hear_chain_ids(whom, chain_ids);
-    fleet.hear_genesis(whom, first_blocks);
-    fleet.hear_latest(whom, latest_blocks);
+    const auto all = std::span(answers);
+    const auto to = [&](std::size_t question) { return all.subspan(question * whom.size(), whom.size()); };
+    fleet.hear_chain_ids(whom, to(0));
+    fleet.hear_genesis(whom, to(1));
+    fleet.hear_latest(whom, to(2));
     Findings findings;
     for (std::size_t k = 0; k < whom.size(); ++k) {
-      if (fleet[whom[k]].verified) add_to(findings, &answers[questions * k]);
+      if (!fleet[whom[k]].verified) continue;
+      add_to(findings, block_of(to(2)[k]), quantity_of(to(3)[k]), quantity_of(to(4)[k]));
     }
     then(fees_of(findings, wishes));
   });

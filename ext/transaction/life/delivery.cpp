@@ -10,9 +10,7 @@ namespace {
 /// An acknowledgement may take longer than a read: a provider that lags passes the transaction on first.
 constexpr rpc::Milliseconds send_timeout{10'000};
 
-constexpr int denials_that_count = 3;
 constexpr int blocks_of_vanished = 5;
-constexpr int blocks_that_count = 3;
 constexpr int quick_rounds = 4;
 
 }  // namespace
@@ -52,6 +50,7 @@ void Delivery::hear(const rpc::Answer& answer) {
   started_ = answer.started;
   timestamp_ = answer.timestamp - seconds_between(answer.started, answer.finished);
   acceptance_ = judge_send(answer);
+  outcome_.complained = acceptance_ == Acceptance::refused || acceptance_ == Acceptance::doubted;
   outcome_.failure = answer.failure;
   if (!answer.failure) check_hash(answer);
   const bool accepted = acceptance_ == Acceptance::accepted;
@@ -93,9 +92,11 @@ void Delivery::weigh(const SearchResult& result) {
     return end(DeliveryEnd::accepted);
   }
   ++rounds_;
-  if (result.denied()) ++denials_;
+  outcome_.denied = result.denied();
+  if (outcome_.denied) ++denials_;
+  if (result.number_is_used) ++uses_;
   const bool is_alone = fleet_.all_asked().size() == 1;
-  if (result.own_is_silent && (is_alone || result.denials > 0)) ++silences_;
+  if (result.own_is_silent && (is_alone || result.heard.denials > 0)) ++silences_;
   if (!first_head_) first_head_ = result.head;
   if (result.head) last_head_ = std::max(last_head_.value_or(0), *result.head);
   if (const auto refutation = refuted()) return end(*refutation);
@@ -119,6 +120,7 @@ std::optional<DeliveryEnd> Delivery::refuted() const {
       break;
     case Acceptance::unclear:
       if (denials_ >= denials_that_count && has_lasted(blocks_of_vanished)) return DeliveryEnd::vanished;
+      if (uses_ >= denials_that_count) return DeliveryEnd::lost;
       break;
   }
   return is_over ? std::optional(DeliveryEnd::refused) : std::nullopt;
@@ -140,6 +142,7 @@ void Delivery::give_up() {
 
 void Delivery::end(DeliveryEnd how) {
   ended_ = true;
+  if (!has_answer_) outcome_.failure = rpc::Failure{rpc::ErrorClass::timeout, "", "no whole answer in time", {}};
   conversation_.withdraw();
   outcome_.end = how;
   then_(outcome_);

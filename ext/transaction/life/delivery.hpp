@@ -22,7 +22,9 @@ enum class DeliveryEnd {
 
 struct DeliveryOutcome {
   DeliveryEnd end = DeliveryEnd::refused;
-  std::optional<rpc::Failure> failure;  ///< of the answer
+  std::optional<rpc::Failure> failure;  ///< of the answer, or that there was none
+  bool complained = false;              ///< the provider said no, in whatever words
+  bool denied = false;                  ///< its provider, and another where one answered, denied it in the last look
   std::string tx_hash;                  ///< empty when the node signs and nothing came of it
   std::optional<double> submit_ms;      ///< broadcast → acknowledgement
   bool was_known = false;               ///< accepted, and the provider seems to have had it before
@@ -40,7 +42,8 @@ rpc::Clock::duration longest_doubt(const Fleet& fleet, rpc::Milliseconds call_ti
 ///  - unsent: one round;
 ///  - refused: until the drawn provider itself, and another where one answers, have denied it in three rounds;
 ///  - doubted: the same, and the chain has grown by three blocks or their time has passed;
-///  - unclear: the same with five blocks, or until it is given up: it left, and is never refused.
+///  - unclear: the same with five blocks, or until it is given up: it left, and is never refused. What a node signed
+///    is lost as soon as its number is used in three rounds and nobody shows by what: none can find it any more.
 /// A provider that refused it in plain words and answers no question for it denies it by that, three rounds and blocks
 /// long, in which the others deny it.
 class Delivery {
@@ -93,6 +96,7 @@ class Delivery {
   int rounds_ = 0;
   int denials_ = 0;
   int silences_ = 0;
+  int uses_ = 0;  ///< looks that found its number used
   std::optional<std::uint64_t> first_head_;
   std::optional<std::uint64_t> last_head_;
 };

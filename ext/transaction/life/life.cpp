@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "chain/eip1559.hpp"
+#include "chain/fees.hpp"
+
 namespace rpcroute::transaction {
 namespace {
 
@@ -42,6 +45,8 @@ void Life::deliver(rpc::Call call, std::optional<NodeTransaction> node_transacti
                                          [this](const DeliveryOutcome& outcome) {
                                            record_.timestamp = delivery_->timestamp();
                                            broadcast_ = delivery_->started();
+                                           if (outcome.end == DeliveryEnd::lost && outcome.complained)
+                                             complaint_ = outcome;
                                            delivered(outcome);
                                          });
   delivery_->start(std::move(call));
@@ -99,7 +104,7 @@ void Life::hear_last_word(const SearchResult& result) {
                  record_.duration_source = "block";
                  record_.error_class.reset();
                  record_.error.clear();
-                 if (claim_) claim_->note_mined(block, *record_.tx_hash, monotonic_seconds(conversation_.now()));
+                 note_mined(block);
                  finish(State::confirmed);
                });
 }
@@ -114,22 +119,22 @@ void Life::weigh_last_word(const SearchResult& result) {
   conversation_.after(plan.beat(), [this] { ask_last_word(); });
 }
 
-/// A transaction is lost, and charged to its provider, when somebody could be asked for it up to the end.
+/// A transaction is lost, and charged to its provider, when somebody could be asked for it after its time was over. One
+/// that its provider had refused, and that is denied now, is refused: there was no time to be sure before.
 void Life::conclude(const SearchResult& result) {
-  const FollowPlan& plan = surroundings_.plan;
-  const bool heard = result.tx_hash || result.denials > 0;
-  const auto recent = conversation_.now() - 4 * plan.beat() - 2 * plan.call_timeout;
+  const bool heard = result.tx_hash || result.heard.denials > 0;
   const auto answered = watch_->answered();
-  if (!heard && (!answered || *answered < recent)) return unheard();
-  if (denials_ >= last_words_that_count) note(BookStage::free);
-  if (!answered) {
-    record_.error_class = rpc::ErrorClass::unobserved;
-    record_.error = "no provider answered the question for its receipt: " + watch_->complaint();
-  } else {
-    if (record_.error.empty() && !watch_->complaint().empty() && !result.tx_hash) record_.error = watch_->complaint();
-    return charge();
+  if (!heard && (!answered || *answered < over_since_)) return unheard();
+  if (denials_ >= last_words_that_count) {
+    if (complaint_) {
+      complaint_->end = DeliveryEnd::refused;
+      return delivered(*complaint_);
+    }
+    note(BookStage::free);
   }
-  finish(State::timeout);
+  if (!answered) return leave_unobserved("no provider answered the question for its receipt: " + watch_->complaint());
+  if (record_.error.empty() && !watch_->complaint().empty() && !result.tx_hash) record_.error = watch_->complaint();
+  charge();
 }
 
 void Life::charge() {
@@ -137,23 +142,32 @@ void Life::charge() {
   finish(State::timeout);
 }
 
-void Life::unheard() {
+void Life::leave_unobserved(const std::string& why) {
   record_.error_class = rpc::ErrorClass::unobserved;
-  record_.error = "no provider answered what became of it: " + watch_->complaint();
+  record_.error = why;
   finish(State::timeout);
+}
+
+void Life::unheard() {
+  leave_unobserved("no provider answered what became of it: " + watch_->complaint());
+}
+
+rpc::Clock::duration Life::brief_patience() const {
+  return std::min(surroundings_.plan.timeout(), longest_doubt(*fleet_, surroundings_.plan.call_timeout));
 }
 
 void Life::settle(const Sight& sight) {
   if (broadcast_head_) record_.submit_head = broadcast_head_->of_others(record_.submit_head);
-  fill(record_, sight.receipt);
-  fill_block(record_, sight.receipt.block_number, sight.block_timestamp);
+  std::vector<chain::Receipt> receipts = sight.receipts;
+  for (chain::Receipt& receipt : receipts) {
+    if (max_fee_) chain::drop_impossible(receipt, *max_fee_, sight.base_fee);
+  }
+  fill(record_, chain::agreed(receipts));
+  fill_block(record_, sight.block.number, sight.block_timestamp);
   time(sight);
   record_.error_class.reset();
   record_.error.clear();
-  if (claim_) {
-    claim_->note_mined({sight.receipt.block_number, sight.receipt.block_hash}, *record_.tx_hash,
-                       monotonic_seconds(conversation_.now()));
-  }
+  note_mined(sight.block);
   finish(record_.state);
 }
 
@@ -179,7 +193,7 @@ void Life::time(const Sight& sight) {
 bool Life::came_while_looking(const Sight& sight) const {
   if (!looking_head_) return true;
   const auto head = looking_head_->of_all();
-  return head && sight.receipt.block_number > *head;
+  return head && sight.block.number > *head;
 }
 
 void Life::remember_broadcast() {
@@ -190,6 +204,15 @@ void Life::remember_broadcast() {
 
 void Life::note(BookStage stage) {
   if (claim_) claim_->note(stage, record_.tx_hash.value_or(""), monotonic_seconds(conversation_.now()));
+}
+
+void Life::note_mined(const BlockId& block) {
+  if (claim_) claim_->note_mined(block, *record_.tx_hash, monotonic_seconds(conversation_.now()));
+}
+
+void Life::set_max_fee(std::uint64_t max_fee) {
+  max_fee_ = max_fee;
+  record_.max_cost_gwei = chain::cost_in_gwei(chain::transfer_gas, max_fee);
 }
 
 void Life::finish(State state) {

@@ -69,6 +69,15 @@ class Life {
   /// It is lost: charged its limit.
   void charge();
 
+  /// It may be lost, or not: nobody could be asked, and nobody is charged.
+  void leave_unobserved(const std::string& why);
+
+  /// How long a door that does not wait for the receipt waits for what becomes of an unclear sending.
+  rpc::Clock::duration brief_patience() const;
+
+  /// Its fee cap, wei per gas: bounds what it costs.
+  void set_max_fee(std::uint64_t max_fee);
+
   void remember_broadcast();
   void note(BookStage stage);
   void finish(State state);
@@ -93,11 +102,14 @@ class Life {
   void weigh_last_word(const SearchResult& result);
   void conclude(const SearchResult& result);
   void settle(const Sight& sight);
+  void note_mined(const BlockId& block);
   void time(const Sight& sight);
   bool came_while_looking(const Sight& sight) const;
 
+  std::optional<std::uint64_t> max_fee_;  ///< empty where nothing but its hash is known
   std::unique_ptr<Watch> watch_;
-  bool over_ = false;  ///< the time limit has passed
+  std::optional<DeliveryOutcome> complaint_;  ///< the provider said no
+  bool over_ = false;                         ///< the time limit has passed
   rpc::Clock::time_point over_since_;
   int denials_ = 0;    ///< last words that denied it
   int sightings_ = 0;  ///< and those that showed it, waiting

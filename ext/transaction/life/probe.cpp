@@ -39,6 +39,13 @@ void ProbeLife::refuse(const rpc::Failure& failure) {
   finish(State::rejected);
 }
 
+/// The same after its number was given: that is the next one's.
+void ProbeLife::take_back(const rpc::Failure& failure) {
+  note(BookStage::free);
+  record_.raw.reset();
+  refuse(failure);
+}
+
 void ProbeLife::ask_account() {
   auto call = call_to(*fleet_, *own_, "eth_accounts", "[]", surroundings_.plan.call_timeout);
   conversation_.ask(std::move(call), [this](const rpc::Answer& answer) {
@@ -75,7 +82,7 @@ void ProbeLife::number(Numbering numbering) {
   wish_.fees = fees_of_edition(wish_.fees, claim_->entry().edition);
   record_.nonce = claim_->nonce();
   record_.overlap = numbering.overlap;
-  record_.max_cost_gwei = chain::cost_in_gwei(chain::transfer_gas, wish_.fees.max_fee);
+  set_max_fee(wish_.fees.max_fee);
   if (const auto head = numbering.state.head_of_others) record_.submit_head = static_cast<std::int64_t>(*head);
   try {
     if (wish_.key != nullptr) sign();
@@ -109,12 +116,11 @@ void ProbeLife::sign() {
 }
 
 void ProbeLife::sign_and_send() {
-  const FollowPlan& plan = surroundings_.plan;
-  const auto patience =
-      wish_.wait ? plan.timeout() : std::min(plan.timeout(), longest_doubt(*fleet_, plan.call_timeout));
-  deliver(call_to_send(*fleet_, *own_, "eth_sendRawTransaction", json_strings({*record_.raw})), {}, patience);
+  const auto timeout = surroundings_.plan.timeout();
+  deliver(call_to_send(*fleet_, *own_, "eth_sendRawTransaction", json_strings({*record_.raw})), {},
+          wish_.wait ? timeout : brief_patience());
   // The block does not wait for the acknowledgement.
-  if (wish_.wait) watch(conversation_.now() + plan.timeout());
+  if (wish_.wait) watch(conversation_.now() + timeout);
 }
 
 void ProbeLife::send_by_node() {
@@ -131,18 +137,18 @@ void ProbeLife::delivered(const DeliveryOutcome& outcome) {
   switch (outcome.end) {
     case DeliveryEnd::refused:
     case DeliveryEnd::unsent:
-      note(BookStage::free);
-      record_.raw.reset();
-      return refuse(*outcome.failure);
+      return take_back(*outcome.failure);
     case DeliveryEnd::vanished:
       note(BookStage::free);
       record_.fail(*outcome.failure);
       return charge();
     case DeliveryEnd::lost:
-      record_.fail(outcome.failure.value_or(rpc::Failure{rpc::ErrorClass::timeout, "", "no whole answer in time", {}}));
-      if (is_watching()) return;                           // until its time is over
+      record_.fail(*outcome.failure);
+      if (is_watching()) return;  // until its time is over
+      if (outcome.complained && outcome.denied) return take_back(*outcome.failure);
       if (record_.tx_hash) return finish(State::pending);  // it may have landed, and tx_wait will tell
-      return charge();
+      if (outcome.denied) return charge();
+      return leave_unobserved("its account and number do not tell what became of it: " + outcome.failure->message);
     case DeliveryEnd::accepted:
       break;
   }

@@ -37,6 +37,7 @@ class ProbeLife final : public Life {
   const std::optional<AccountState>& known_for_next() const { return wish_.known; }
 
  private:
+  void take_back(const rpc::Failure& failure);
   void ask_account();
   void ask_nonce(const std::string& account);
   void number(Numbering numbering);

@@ -10,13 +10,6 @@ namespace {
 /// How often earlier numbers are looked for, a beat apart, before they are called missing: providers may lag.
 constexpr int looks_for_earlier = 3;
 
-/// What was sent under an earlier number is lost when it was denied so often, and has been looked for as long as that
-/// many blocks take.
-constexpr int denials_that_count = 3;
-constexpr int blocks_that_count = 3;
-
-constexpr rpc::Milliseconds lease_beat{20};
-
 bool has_left(const std::optional<BookEntry>& entry, const std::string& tx_hash) {
   return entry && entry->tx_hash == tx_hash &&
          (entry->stage == BookStage::sent || entry->stage == BookStage::taken || entry->stage == BookStage::mined);
@@ -30,7 +23,7 @@ SendLife::SendLife(const Surroundings& surroundings, const Fleets::Place& place,
       read_(std::move(read)),
       expires_(timestamp_known ? record_.timestamp + surroundings.plan.timeout_sec : 0) {
   if (timestamp_known) prepared_ = record_.timestamp;
-  record_.max_cost_gwei = read_.max_cost_gwei();
+  set_max_fee(read_.transaction.max_fee_per_gas.saturated());
   claim_ = claim_of(surroundings_.book, read_, record_, fleet_);
 }
 
@@ -49,7 +42,7 @@ void SendLife::hear_search(const SearchResult& result) {
     return finish(State::rejected);  // and their number is that row's
   }
   if (result.tx_hash) return finish(State::pending);  // a process that was killed has sent it
-  is_denied_ = result.denials > 0;
+  is_denied_ = result.heard.denials > 0;
   if (!own_) return postpone(no_provider());
   head_ = result.head;
   if (result.head) record_.submit_head = static_cast<std::int64_t>(*result.head);
@@ -67,10 +60,7 @@ void SendLife::hear_search(const SearchResult& result) {
 void SendLife::count_earlier() {
   std::vector<rpc::Call> calls;
   for (const std::size_t i : fleet_->verified()) {
-    for (const char* tag : {"latest", "pending"}) {
-      calls.push_back(call_to(*fleet_, i, "eth_getTransactionCount", json_strings({read_.account, tag}),
-                              surroundings_.plan.call_timeout));
-    }
+    append(calls, count_calls(*fleet_, i, read_.account, surroundings_.plan.call_timeout));
   }
   conversation_.ask_all(std::move(calls), [this](const std::vector<rpc::Answer>& answers) { hear_counts(answers); });
 }
@@ -78,8 +68,7 @@ void SendLife::count_earlier() {
 void SendLife::hear_counts(const std::vector<rpc::Answer>& answers) {
   std::vector<AccountCount> counts;
   for (std::size_t k = 0; k < answers.size(); k += 2) {
-    const AccountCount count{quantity_of(answers[k]), quantity_of(answers[k + 1])};
-    if (count.latest || count.pending) counts.push_back(count);
+    if (const auto count = count_of(&answers[k])) counts.push_back(*count);
   }
   if (counts.empty()) {
     return postpone({rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}});
@@ -118,9 +107,13 @@ std::optional<SendLife::Gap> SendLife::first_gap(const NonceLease& lease, std::u
   for (std::uint64_t number = pending; number < nonce(); ++number) {
     const auto entry = lease.find(fleet_->genesis(), number);
     if (!entry || entry->stage == BookStage::free) return Gap{number, false, {}};
-    const bool is_doubtful = entry->stage == BookStage::sent && !shown_.contains(number);
-    if (is_doubtful) return Gap{number, true, entry};
-    if (entry->stage != BookStage::prepared) continue;
+    // Without the first block of a chain the book cannot tell it from another of its id: what it says is looked up.
+    const bool may_be_anothers = entry->genesis.empty() || fleet_->genesis().empty();
+    const bool is_doubtful = entry->stage == BookStage::sent || may_be_anothers;
+    if (entry->stage != BookStage::prepared) {
+      if (!is_doubtful || shown_.contains(number)) continue;
+      return Gap{number, true, entry};
+    }
     const double now = monotonic_seconds(conversation_.now());
     return Gap{number, may_yet_leave(*entry, lease, surroundings_.book.writer(), now), {}};
   }
@@ -162,8 +155,7 @@ void SendLife::send(std::optional<NonceLease> lease) {
   entry.head = head_.value_or(entry.head);
   claim_.emplace(surroundings_.book, read_.transaction.chain_id, read_.account, std::move(entry), std::move(lease));
   claim_->write(BookStage::sent, *record_.tx_hash, monotonic_seconds(conversation_.now()));
-  deliver(call_to_send(*fleet_, *own_, "eth_sendRawTransaction", json_strings({*record_.raw})), {},
-          longest_doubt(*fleet_, surroundings_.plan.call_timeout));
+  deliver(call_to_send(*fleet_, *own_, "eth_sendRawTransaction", json_strings({*record_.raw})), {}, brief_patience());
 }
 
 void SendLife::delivered(const DeliveryOutcome& outcome) {
@@ -177,7 +169,8 @@ void SendLife::delivered(const DeliveryOutcome& outcome) {
       record_.fail(*outcome.failure);
       return charge();
     case DeliveryEnd::lost:
-      record_.fail(outcome.failure.value_or(rpc::Failure{rpc::ErrorClass::timeout, "", "no whole answer in time", {}}));
+      if (outcome.complained && outcome.denied) return fail(*outcome.failure);
+      record_.fail(*outcome.failure);
       break;
     case DeliveryEnd::accepted:
       note(BookStage::taken);
@@ -187,9 +180,7 @@ void SendLife::delivered(const DeliveryOutcome& outcome) {
     // An earlier run may have sent it, whatever the search saw: then nobody knows any more when it left, and to time it
     // from now would flatter its provider.
     surroundings_.broadcasts.forget(*record_.tx_hash);
-    record_.timestamp = prepared_.value_or(record_.timestamp);
-    record_.submit_head.reset();
-    return finish(State::pending);
+    return stay(State::pending);
   }
   record_.submit_ms = outcome.submit_ms;
   record_.submit_head = broadcast_head_->of_others(record_.submit_head);
@@ -200,23 +191,22 @@ void SendLife::delivered(const DeliveryOutcome& outcome) {
 /// It has not left and may be sent again, unless its time is over. It keeps nobody waiting: whoever needs its number
 /// may have it, and then it is not sent any more.
 void SendLife::postpone(const rpc::Failure& failure) {
-  if (has_left_before()) return leave_pending(failure);
   const bool is_over = expires_ != 0 && conversation_.unix_now() >= expires_;
   if (is_over && is_denied_) return fail(failure);  // while nobody answers, it may have been sent by somebody unknown
-  note(BookStage::free);
-  record_.timestamp = prepared_.value_or(record_.timestamp);
   record_.fail(failure);
-  record_.submit_head.reset();
-  finish(State::prepared);
+  if (has_left_before()) return stay(State::pending);
+  note(BookStage::free);
+  stay(State::prepared);
 }
 
 void SendLife::fail(const rpc::Failure& failure) {
-  if (has_left_before()) return leave_pending(failure);
-  note(BookStage::free);
   record_.fail(failure);
+  if (has_left_before()) return stay(State::pending);
+  note(BookStage::free);
   finish(State::rejected);
 }
 
+/// What an earlier run has sent may be anywhere, whatever hinders this one: it keeps its number, and tx_wait will tell.
 bool SendLife::has_left_before() const try {
   if (delivery_) return left_before_;
   const auto lease = surroundings_.book.try_lease(read_.transaction.chain_id, read_.account);
@@ -225,12 +215,11 @@ bool SendLife::has_left_before() const try {
   return false;
 }
 
-/// What an earlier run has sent may be anywhere, whatever hinders this one: it keeps its number, and tx_wait will tell.
-void SendLife::leave_pending(const rpc::Failure& failure) {
+/// It did not leave now, as far as anybody knows: its row says what it said.
+void SendLife::stay(State state) {
   record_.timestamp = prepared_.value_or(record_.timestamp);
-  record_.fail(failure);
   record_.submit_head.reset();
-  finish(State::pending);
+  finish(state);
 }
 
 rpc::Failure SendLife::no_provider() const {

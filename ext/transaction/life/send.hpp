@@ -20,9 +20,6 @@ class SendLife final : public Life {
 
   void start() override;
 
-  const std::string& account() const { return read_.account; }
-  std::uint64_t nonce() const { return read_.transaction.nonce; }
-
  private:
   struct Gap {
     std::uint64_t number;
@@ -30,6 +27,7 @@ class SendLife final : public Life {
     std::optional<BookEntry> sent;  ///< under that number, and nobody counts it
   };
 
+  std::uint64_t nonce() const { return read_.transaction.nonce; }
   void hear_search(const SearchResult& result);
   void count_earlier();
   void hear_counts(const std::vector<rpc::Answer>& answers);
@@ -42,7 +40,7 @@ class SendLife final : public Life {
   void postpone(const rpc::Failure& failure);
   void fail(const rpc::Failure& failure);
   bool has_left_before() const;
-  void leave_pending(const rpc::Failure& failure);
+  void stay(State state);
   rpc::Failure no_provider() const;
   bool is_late() const;
 

@@ -8,7 +8,7 @@ WaitLife::WaitLife(const Surroundings& surroundings, const Fleets::Place& place,
                    const std::optional<ReadTransaction>& read, Record record)
     : Life(surroundings, place.fleet, place.own, std::move(record)) {
   if (read) {
-    record_.max_cost_gwei = read->max_cost_gwei();
+    set_max_fee(read->transaction.max_fee_per_gas.saturated());
     claim_ = claim_of(surroundings_.book, *read, record_, fleet_);
   }
   const auto sent = surroundings_.broadcasts.find(*record_.tx_hash);

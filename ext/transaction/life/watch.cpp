@@ -76,27 +76,29 @@ void Watch::hear(std::size_t i, const rpc::Answer& answer) {
 }
 
 void Watch::miss(std::size_t i, rpc::Clock::time_point ended) {
-  views_[i].block_hash.clear();
+  views_[i].receipt.reset();
   unseen_ = std::max(unseen_.value_or(ended), ended);
 }
 
 void Watch::see(std::size_t i, const chain::Receipt& receipt, const rpc::Answer& answer) {
-  views_[i].block_hash = receipt.block_hash;
-  const Sighting fresh{receipt, answer.started, answer.finished, {}, unseen_, false, false, {}};
-  Sighting& sighting = sightings_.try_emplace(receipt.block_hash, fresh).first->second;
-  if (answer.finished < sighting.first) {
-    sighting.first = answer.finished;
-    sighting.looked = answer.started;
+  views_[i].receipt = receipt;
+  const BlockId block{receipt.block_number, receipt.block_hash};
+  const Sight fresh{block, {}, answer.started, answer.finished, {}, unseen_, {}, {}};
+  Sighting& sighting = sightings_.try_emplace(block.hash, Sighting{fresh}).first->second;
+  Sight& sight = sighting.sight;
+  if (answer.finished < sight.first) {
+    sight.first = answer.finished;
+    sight.looked = answer.started;
   }
-  if (i == own_ && !sighting.own) sighting.own = answer.finished;
-  if (!sighting.stands && !sighting.asked) check(receipt.block_hash);
+  if (i == own_ && !sight.own) sight.own = answer.finished;
+  if (!sighting.stands && !sighting.asked) check(sighting);
 }
 
-void Watch::check(const std::string& block_hash) {
-  Sighting& sighting = sightings_.at(block_hash);
+void Watch::check(Sighting& sighting) {
   sighting.asked = true;
-  search_block(conversation_, fleet_, {sighting.receipt.block_number, block_hash}, call_timeout_, Urgency::usual,
-               [this, block_hash](const BlockResult& result) {
+  const BlockId& block = sighting.sight.block;
+  search_block(conversation_, fleet_, block, call_timeout_, Urgency::usual,
+               [this, block_hash = block.hash](const BlockResult& result) {
                  hear_block(block_hash, result);
                  changed_();
                });
@@ -104,9 +106,11 @@ void Watch::check(const std::string& block_hash) {
 
 void Watch::hear_block(const std::string& block_hash, const BlockResult& result) {
   Sighting& sighting = sightings_.at(block_hash);
+  Sight& sight = sighting.sight;
   sighting.asked = false;
   sighting.stands = result.stands();
-  sighting.block_timestamp = result.timestamp;
+  sight.block_timestamp = result.timestamp;
+  sight.base_fee = result.base_fee;
   if (sighting.stands) return;
   if (result.same > 0) return;  // seen differently: the next look asks again
   if (result.different + result.absent == 0) {
@@ -114,10 +118,10 @@ void Watch::hear_block(const std::string& block_hash, const BlockResult& result)
     return;
   }
   // There was no such block yet: the sight that counts is one that finds it.
-  preconfirm(sighting.first);
+  preconfirm(sight.first);
   // That look found none, too; but after a time in which nobody looked it does not tell when the block came.
-  const bool was_looking = !sighting.unseen || sighting.looked - *sighting.unseen <= sharp_gap(beat_);
-  if (was_looking) unseen_ = std::max(unseen_.value_or(sighting.first), sighting.first);
+  const bool was_looking = !sight.unseen || sight.looked - *sight.unseen <= sharp_gap(beat_);
+  if (was_looking) unseen_ = std::max(unseen_.value_or(sight.first), sight.first);
   sightings_.erase(block_hash);
 }
 
@@ -126,22 +130,18 @@ void Watch::preconfirm(rpc::Clock::time_point moment) {
 }
 
 std::optional<Sight> Watch::settled() const {
-  std::map<std::string, std::size_t> votes;
+  std::map<std::string, std::vector<chain::Receipt>> votes;
   for (const auto& [i, view] : views_) {
-    const auto sighting = sightings_.find(view.block_hash);
-    if (sighting != sightings_.end() && sighting->second.stands) ++votes[view.block_hash];
+    const auto sighting = view.receipt ? sightings_.find(view.receipt->block_hash) : sightings_.end();
+    if (sighting != sightings_.end() && sighting->second.stands) votes[sighting->first].push_back(*view.receipt);
   }
   // In a fork that providers see differently, the block that most of them show.
-  const auto best =
-      std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto best = std::max_element(votes.begin(), votes.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   if (best == votes.end()) return std::nullopt;
-  const Sighting& sighting = sightings_.at(best->first);
-  return Sight{sighting.receipt, sighting.looked, sighting.first,
-               sighting.own,     sighting.unseen, sighting.block_timestamp};
-}
-
-bool Watch::shown() const {
-  return std::any_of(views_.begin(), views_.end(), [](const auto& view) { return !view.second.block_hash.empty(); });
+  Sight sight = sightings_.at(best->first).sight;
+  sight.receipts = best->second;
+  return sight;
 }
 
 bool Watch::own_is_silent() const {

@@ -16,12 +16,14 @@ namespace rpcroute::transaction {
 
 /// A receipt whose block stands, and when it was first seen.
 struct Sight {
-  chain::Receipt receipt;
+  BlockId block;
+  std::vector<chain::Receipt> receipts;          ///< as each provider that shows that block tells it
   rpc::Clock::time_point looked;                 ///< the look that first saw it, at any provider, began
   rpc::Clock::time_point first;                  ///< and ended then
   std::optional<rpc::Clock::time_point> own;     ///< first seen at the provider that was drawn
   std::optional<rpc::Clock::time_point> unseen;  ///< the last look before it that found no receipt ended then
   std::optional<std::int64_t> block_timestamp;   ///< whole Unix seconds
+  std::optional<std::uint64_t> base_fee;         ///< of the block, wei per gas
 };
 
 /// A first sight tells the moment of inclusion when nobody had looked for no longer than this before it.
@@ -46,9 +48,6 @@ class Watch {
   /// The receipt that counts, if one does.
   std::optional<Sight> settled() const;
 
-  /// Some provider shows a receipt now, whatever becomes of it.
-  bool shown() const;
-
   /// When a receipt of a block that did not stand then was first seen.
   std::optional<rpc::Clock::time_point> preconfirmed() const { return preconfirmed_; }
 
@@ -63,26 +62,20 @@ class Watch {
 
  private:
   struct View {
-    std::string block_hash;  ///< empty: no receipt
-    int silences = 0;        ///< failures, running
+    std::optional<chain::Receipt> receipt;
+    int silences = 0;  ///< failures, running
   };
-  /// A receipt of one block.
   struct Sighting {
-    chain::Receipt receipt;
-    rpc::Clock::time_point looked;
-    rpc::Clock::time_point first;
-    std::optional<rpc::Clock::time_point> own;
-    std::optional<rpc::Clock::time_point> unseen;
+    Sight sight;         ///< but for the receipts
     bool asked = false;  ///< the providers are being asked for its block
     bool stands = false;
-    std::optional<std::int64_t> block_timestamp;
   };
 
   void look(std::size_t i);
   void hear(std::size_t i, const rpc::Answer& answer);
   void see(std::size_t i, const chain::Receipt& receipt, const rpc::Answer& answer);
   void miss(std::size_t i, rpc::Clock::time_point ended);
-  void check(const std::string& block_hash);
+  void check(Sighting& sighting);
   void hear_block(const std::string& block_hash, const BlockResult& result);
   void preconfirm(rpc::Clock::time_point moment);
 

@@ -341,15 +341,16 @@ struct Log {
   std::size_t lines = 0;  ///< the header among them
   std::uint64_t checksum = first_checksum;
 
-  std::string begin(std::string line) const { return lines == 0 ? std::string(header) + line : line; }
-
-  /// The text behind `end`, of which an unterminated last line was never written. Throws Damage.
+  /// The text behind `end`, of which an unterminated last line was never written: whoever appended it was killed. The
+  /// first entry is not appended; it comes with the header. Throws Damage.
   void read(std::string_view text) {
-    if (lines == 0 && !read_header(text)) return;
+    if (text.empty()) return;
+    if (lines == 0) read_header(text);
     for (auto newline = text.find('\n'); newline != std::string_view::npos; newline = text.find('\n')) {
       read_line(text.substr(0, newline));
       advance(text, newline + 1);
     }
+    if (lines == 1) throw Damage{2, "is missing or not whole"};
   }
 
  private:
@@ -359,11 +360,9 @@ struct Log {
     ++lines;
   }
 
-  bool read_header(std::string_view& text) {
-    if (header.starts_with(text) && text.size() < header.size()) return false;
+  void read_header(std::string_view& text) {
     if (!text.starts_with(header)) throw Damage{1, "does not begin a nonce book of this version"};
     advance(text, header.size());
-    return true;
   }
 
   void read_line(std::string_view line) {
@@ -649,6 +648,7 @@ class NonceLease::Impl {
   void put(const BookEntry& entry) {
     check_own();
     if (!std::isfinite(entry.time)) throw BookError("the time of an entry of the nonce book is not a number");
+    if (page().log.lines == 0) return begin(entry);
     append(put_line(entry));
     page().log.entries.put(entry);
     shorten();
@@ -714,35 +714,48 @@ class NonceLease::Impl {
     is_torn_ = false;
   }
 
+  [[noreturn]] void fail_to_write(const std::string& reason) const {
+    throw BookError("the nonce book " + place_.path + " cannot be written: " + reason);
+  }
+
   void append(std::string line) {
     Log& log = page().log;
     const std::uint64_t checksum = seal(line, log.checksum);
-    line = log.begin(std::move(line));
     cut();
     const std::string reason = write_once(file_.get(), line, log.end);
     wrote_ = true;
     if (!reason.empty()) {
       is_torn_ = true;
       cut();
-      throw BookError("the nonce book " + place_.path + " cannot be written: " + reason);
+      fail_to_write(reason);
     }
     log.end += static_cast<off_t>(line.size());
-    log.lines += log.lines == 0 ? 2 : 1;
+    ++log.lines;
     log.checksum = checksum;
+  }
+
+  /// The first entry: no kill and no power cut leaves a part of it, so that a book of less is a damaged one.
+  void begin(const BookEntry& entry) {
+    Entries entries;
+    entries.put(entry);
+    const std::string reason = write_anew(std::move(entries));
+    if (!reason.empty()) fail_to_write(reason);
   }
 
   /// Writes the log anew when it holds little that lives. When that fails, the old serves on.
   void shorten() {
     const Log& log = page().log;
-    if (log.lines <= std::max(2 * log.entries.size() + spare_lines, page().patience)) return;
-    page().patience = write_anew() ? 0 : 2 * log.lines;
+    const std::size_t lines = log.lines;
+    if (lines <= std::max(2 * log.entries.size() + spare_lines, page().patience) || log.entries.size() == 0) return;
+    page().patience = write_anew(log.entries).empty() ? 0 : 2 * lines;
   }
 
-  bool write_anew() {
+  /// Puts a file that holds these entries in the old one's place. Why it could not; empty when it could.
+  std::string write_anew(Entries entries) {
     Log anew;
     std::string text(header);
     anew.lines = 1;
-    for (const BookEntry& entry : page().log.entries.all()) {
+    for (const BookEntry& entry : entries.all()) {
       std::string line = put_line(entry);
       anew.checksum = seal(line, anew.checksum);
       text += line;
@@ -754,19 +767,23 @@ class NonceLease::Impl {
     const int directory = place_.directory.get();
     unlinkat(directory, name.c_str(), 0);  // of one who was killed here
     Descriptor file(openat(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (file.get() < 0) return false;
+    if (file.get() < 0) return std::strerror(errno);
+    std::string reason = write_once(file.get(), text, 0);
     // On the disk before it has the name: else a power cut could leave neither old nor new.
-    const bool is_written = write_once(file.get(), text, 0).empty() && fdatasync(file.get()) == 0 &&
-                            renameat(directory, name.c_str(), directory, place_.name.c_str()) == 0;
-    if (!is_written) {
+    if (reason.empty() &&
+        (fdatasync(file.get()) != 0 || renameat(directory, name.c_str(), directory, place_.name.c_str()) != 0)) {
+      reason = std::strerror(errno);
+    }
+    if (!reason.empty()) {
       unlinkat(directory, name.c_str(), 0);
-      return false;
+      return reason;
     }
     file_ = std::move(file);
     is_torn_ = false;
-    anew.entries = std::move(page().log.entries);
+    wrote_ = true;
+    anew.entries = std::move(entries);
     page().log = std::move(anew);
-    return true;
+    return "";
   }
 
   Place place_;

@@ -28,7 +28,6 @@ class Claim {
 
   const BookEntry& entry() const { return entry_; }
   std::uint64_t nonce() const { return entry_.nonce; }
-  bool is_held() const { return lease_.has_value(); }
 
   /// Writes that stage before anything leaves. The lease must be held. Throws BookError.
   void write(BookStage stage, const std::string& tx_hash, double time) {

@@ -11,42 +11,9 @@ namespace {
 
 constexpr double idle_sec = 60;
 constexpr double forgotten_sec = 3600;
-constexpr std::uint64_t blocks_that_count = 3;
-constexpr int denials_that_count = 3;
 constexpr std::size_t most_looked_up = 256;
 constexpr std::size_t forgotten_at_once = 64;
-constexpr rpc::Milliseconds lease_beat{20};
 constexpr std::size_t questions = 4;
-
-std::optional<std::uint64_t> balance_of(const rpc::Answer& answer) {
-  if (answer.failure) return std::nullopt;
-  try {
-    return chain::read_quantity256_result(answer.result).saturated();
-  } catch (const chain::Misread&) {
-    return std::nullopt;
-  }
-}
-
-/// Seconds since the entry was written; many when that was before this machine's last start.
-double age(const BookEntry& entry, const BookWriter& self, double monotonic_now) {
-  return entry.writer.boot == self.boot ? monotonic_now - entry.time : forgotten_sec;
-}
-
-Given judge_prepared(const BookEntry& entry, bool sends, const NonceLease& lease, const BookWriter& self,
-                     double monotonic_now) {
-  // One that sends takes over what this book prepared; one that prepares, what was left lying for a while.
-  if (entry.writer == self) return sends || monotonic_now - entry.time >= idle_sec ? Given::open : Given::used;
-  return may_yet_leave(entry, lease, self, monotonic_now) ? Given::used : Given::open;
-}
-
-Given judge_sent(const BookEntry& entry, const Evidence& evidence, const BookWriter& self, double monotonic_now) {
-  const double seconds = age(entry, self, monotonic_now);
-  if (seconds >= forgotten_sec) return Given::open;
-  const bool grown = evidence.head && *evidence.head >= entry.head + blocks_that_count;
-  const bool late =
-      seconds >= static_cast<double>(blocks_that_count) * std::chrono::duration<double>(evidence.block_time).count();
-  return evidence.denials >= denials_that_count && (grown || late) ? Given::open : Given::unsure;
-}
 
 }  // namespace
 
@@ -55,19 +22,17 @@ bool may_yet_leave(const BookEntry& entry, const NonceLease& lease, const BookWr
          monotonic_now - lease.last_act(entry.writer) < idle_sec && writer_lives(entry.writer);
 }
 
-Given judge(const BookEntry& entry, const Evidence& evidence, bool sends, const NonceLease& lease,
-            const BookWriter& self, double monotonic_now) {
-  if (evidence.witnessed) return Given::used;
-  if (entry.stage == BookStage::free || evidence.another_chain) return Given::open;
-  if (entry.stage == BookStage::prepared) return judge_prepared(entry, sends, lease, self, monotonic_now);
-  const auto doubt = sends || entry.stage == BookStage::sent ? Given::unsure : Given::used;
-  const bool shorter = evidence.head && *evidence.head < std::max(entry.head, entry.block);
-  if (shorter) return evidence.waited ? Given::open : doubt;
-  if (entry.stage == BookStage::mined) return Given::used;
-  const bool expected_to_show = !evidence.head || *evidence.head >= entry.head + blocks_that_count;
-  if (entry.stage == BookStage::taken && !expected_to_show) return Given::used;
-  const Given given = judge_sent(entry, evidence, self, monotonic_now);
-  return given == Given::unsure ? doubt : given;
+std::vector<rpc::Call> count_calls(const Fleet& fleet, std::size_t i, const std::string& account,
+                                   rpc::Milliseconds call_timeout) {
+  const auto call = [&](const char* tag) {
+    return call_to(fleet, i, "eth_getTransactionCount", json_strings({account, tag}), call_timeout);
+  };
+  return {call("latest"), call("pending")};
+}
+
+std::optional<AccountCount> count_of(const rpc::Answer* two) {
+  const AccountCount count{quantity_of(two[0]), quantity_of(two[1])};
+  return count.latest || count.pending ? std::optional(count) : std::nullopt;
 }
 
 NonceRequest::NonceRequest(Exchange& exchange, Fleet& fleet, const NonceBook& book, NonceWish wish, Then then)
@@ -106,19 +71,16 @@ void NonceRequest::ask() {
   const std::vector<std::size_t> whom = drawn_is_known ? fleet_.verified() : fleet_.all_asked();
   std::vector<rpc::Call> calls = calls_to(fleet_, strangers, "eth_chainId", "[]", wish_.call_timeout);
   for (const std::size_t i : whom) {
-    for (const char* tag : {"latest", "pending"}) {
-      calls.push_back(
-          call_to(fleet_, i, "eth_getTransactionCount", json_strings({wish_.account, tag}), wish_.call_timeout));
-    }
+    append(calls, count_calls(fleet_, i, wish_.account, wish_.call_timeout));
     calls.push_back(call_to(fleet_, i, "eth_blockNumber", "[]", wish_.call_timeout));
     calls.push_back(call_to(fleet_, i, "eth_getBalance", json_strings({wish_.account, "latest"}), wish_.call_timeout));
   }
   conversation_.ask_all(std::move(calls), [this, strangers, whom](const std::vector<rpc::Answer>& answers) {
-    const auto first_of_rest = answers.begin() + static_cast<std::ptrdiff_t>(strangers.size());
-    fleet_.hear_chain_ids(strangers, {answers.begin(), first_of_rest});
+    const auto all = std::span(answers);
+    fleet_.hear_chain_ids(strangers, all.first(strangers.size()));
     const Member& own = fleet_[wish_.own];
     if (!own.verified) return refuse(own.excluded ? *own.excluded : *own.silence);
-    hear(whom, {first_of_rest, answers.end()});
+    hear(whom, all.subspan(strangers.size()));
   });
 }
 
@@ -127,7 +89,7 @@ void NonceRequest::refuse(const rpc::Failure& failure) {
   then_(std::nullopt, failure);
 }
 
-void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers) {
+void NonceRequest::hear(const std::vector<std::size_t>& whom, std::span<const rpc::Answer> answers) {
   Heads heads(fleet_, wish_.own);
   std::vector<AccountCount> counts;
   rpc::Failure failure{rpc::ErrorClass::malformed, "", "no provider tells the account's transaction count", {}};
@@ -135,12 +97,11 @@ void NonceRequest::hear(const std::vector<std::size_t>& whom, const std::vector<
   for (std::size_t k = 0; k < whom.size(); ++k) {
     if (!fleet_[whom[k]].verified) continue;
     const rpc::Answer* of_provider = &answers[questions * k];
-    const AccountCount count{quantity_of(of_provider[0]), quantity_of(of_provider[1])};
-    if (count.latest || count.pending) counts.push_back(count);
+    if (const auto count = count_of(of_provider)) counts.push_back(*count);
     if (whom[k] == wish_.own && of_provider[1].failure) failure = *of_provider[1].failure;
     heads.add(whom[k], quantity_of(of_provider[2]));
-    const auto balance = balance_of(of_provider[3]);
-    if (balance) state_.balance = std::max(state_.balance.value_or(0), *balance);
+    const auto balance = read_of(of_provider[3], chain::read_quantity256_result);
+    if (balance) state_.balance = std::max(state_.balance.value_or(0), balance->saturated());
   }
   if (counts.empty()) return refuse(failure);
   state_.head = heads.of_all();
@@ -200,10 +161,8 @@ void NonceRequest::hear_look_up(const std::vector<BookEntry>& doubtful, const st
                                 const std::vector<rpc::Answer>& answers) {
   const rpc::Answer* answer = answers.data();
   for (const BookEntry& entry : doubtful) {
-    Evidence& evidence = evidence_[entry.nonce];
-    bool own_denies = false;
-    bool another_answers = false;
-    bool another_denies = false;
+    Evidence& evidence = evidence_.try_emplace(entry.nonce, Evidence{conversation_.now()}).first->second;
+    Hearing heard;
     bool same_block = false;
     bool other_block = false;
     for (const std::size_t i : whom) {
@@ -211,21 +170,12 @@ void NonceRequest::hear_look_up(const std::vector<BookEntry>& doubtful, const st
       evidence.witnessed = has_receipt(*answer++, entry.tx_hash) == true || known == true || evidence.witnessed;
       const auto block = block_of(*answer++);
       if (block && !entry.block_hash.empty()) (block->hash == entry.block_hash ? same_block : other_block) = true;
-      const bool is_own = fleet_[i].provider.provider_id == entry.provider;
-      own_denies = own_denies || (is_own && known == false);
-      another_answers = another_answers || (!is_own && known);
-      another_denies = another_denies || (!is_own && known == false);
+      if (known) heard.hear(fleet_[i].provider.provider_id == entry.provider, *known);
     }
     evidence.another_chain = other_block && !same_block;
     // One that a node was to sign has no hash to ask for, and a provider that is gone denies nothing.
-    const bool own_is_gone = !fleet_.find(entry.provider);
-    const bool denied = own_is_gone ? another_denies : own_denies && (another_denies || !another_answers);
+    const bool denied = fleet_.find(entry.provider) ? heard.denied() : heard.another_denies;
     evidence.denials += denied || entry.tx_hash.empty() ? 1 : 0;
-    evidence.head = state_.head;
-    evidence.block_time = fleet_.block_time();
-    const auto since = doubtful_since_.try_emplace(entry.nonce, conversation_.now()).first->second;
-    evidence.waited =
-        conversation_.now() - since >= static_cast<rpc::Clock::rep>(blocks_that_count) * evidence.block_time;
   }
   choose();
 }
@@ -235,7 +185,7 @@ void NonceRequest::choose() {
   for (const BookEntry& entry : entries_) {
     if (entry.nonce < number) continue;
     if (entry.nonce > number) break;
-    switch (judge(entry, evidence_[number], wish_.sends, *lease_, book_.writer(), now())) {
+    switch (judge(entry)) {
       case Given::used:
         ++number;
         continue;
@@ -247,6 +197,39 @@ void NonceRequest::choose() {
     }
   }
   give(number);
+}
+
+NonceRequest::Given NonceRequest::judge(const BookEntry& entry) const {
+  const auto found = evidence_.find(entry.nonce);
+  const Evidence evidence = found == evidence_.end() ? Evidence{conversation_.now()} : found->second;
+  if (evidence.witnessed) return Given::used;
+  if (entry.stage == BookStage::free || evidence.another_chain) return Given::open;
+  if (entry.stage == BookStage::prepared) return judge_prepared(entry);
+  const auto doubt = wish_.sends || entry.stage == BookStage::sent ? Given::unsure : Given::used;
+  const bool waited = conversation_.now() - evidence.since >= blocks_that_count * fleet_.block_time();
+  const bool shorter = state_.head && *state_.head < std::max(entry.head, entry.block);
+  if (shorter) return waited ? Given::open : doubt;
+  if (entry.stage == BookStage::mined) return Given::used;
+  const bool expected_to_show = !state_.head || *state_.head >= entry.head + blocks_that_count;
+  if (entry.stage == BookStage::taken && !expected_to_show) return Given::used;
+  const Given given = judge_sent(entry, evidence);
+  return given == Given::unsure ? doubt : given;
+}
+
+NonceRequest::Given NonceRequest::judge_prepared(const BookEntry& entry) const {
+  // One that sends takes over what this book prepared; one that prepares, what was left lying for a while.
+  const BookWriter self = book_.writer();
+  if (entry.writer == self) return wish_.sends || now() - entry.time >= idle_sec ? Given::open : Given::used;
+  return may_yet_leave(entry, *lease_, self, now()) ? Given::used : Given::open;
+}
+
+NonceRequest::Given NonceRequest::judge_sent(const BookEntry& entry, const Evidence& evidence) const {
+  const bool of_this_boot = entry.writer.boot == book_.writer().boot;
+  const double age = of_this_boot ? now() - entry.time : forgotten_sec;
+  if (age >= forgotten_sec) return Given::open;
+  const bool grown = state_.head && *state_.head >= entry.head + blocks_that_count;
+  const bool late = clock_seconds(age) >= blocks_that_count * fleet_.block_time();
+  return evidence.denials >= denials_that_count && (grown || late) ? Given::open : Given::unsure;
 }
 
 void NonceRequest::give(std::uint64_t nonce) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@
 #include "transaction/nonce/counts.hpp"
 
 namespace rpcroute::transaction {
+
+/// Between two tries for a lease that another holds.
+inline constexpr rpc::Milliseconds lease_beat{20};
 
 /// What the providers told of an account.
 struct AccountState {
@@ -44,36 +48,26 @@ struct NonceWish {
                                       ///< nobody is asked
 };
 
-/// What a round of questions told of the transaction that has a number.
-struct Evidence {
-  bool witnessed = false;             ///< somebody shows it, or its receipt
-  bool another_chain = false;         ///< somebody shows another block where it was numbered or mined, nobody the same
-  int denials = 0;                    ///< rounds in which its provider, and another where one answered, denied it
-  bool waited = false;                ///< it has been doubtful for as long as a few blocks take
-  std::optional<std::uint64_t> head;  ///< of the chain
-  rpc::Clock::duration block_time{};  ///< of the chain
-};
+/// Whether another has prepared the entry and may yet send it: it lives, and has done something within the last minute.
+bool may_yet_leave(const BookEntry& entry, const NonceLease& lease, const BookWriter& self, double monotonic_now);
 
-/// Whether a number of the book is given: `used` and never given again, `open` to be given, or `unsure`, to be looked
-/// at again.
-enum class Given { used, open, unsure };
+/// The questions for an account's counts at provider `i`, and what comes of their answers; nullopt when that is
+/// nothing.
+std::vector<rpc::Call> count_calls(const Fleet& fleet, std::size_t i, const std::string& account,
+                                   rpc::Milliseconds call_timeout);
+std::optional<AccountCount> count_of(const rpc::Answer* two);
 
+/// Finds a number for an account: waits for the account's lease, asks every verified provider for its counts, and looks
+/// up what the book has that the counts do not cover. A drawn provider that is not verified is so at the same time.
+/// Continues with why not when nobody answers, when the drawn provider is not what it should be, when the book cannot
+/// be read, or when patience ends.
+///
 /// The book is believed although nobody shows the transaction: reads lag behind sends. What was mined or taken is used,
 /// what was sent until its provider and another deny it for three blocks, and meanwhile it is unsure, also for what is
 /// only prepared: behind bytes that got lost it would be sent in vain. All of that only while the chain is the same:
 /// one with another block at that height, or that stays shorter than it was for as long as three blocks take, is a
 /// development node that began anew. What was prepared is used while its writer lives and does something; left lying
 /// for a minute it is open, and to one that is sent at once as soon as this very book has prepared it.
-Given judge(const BookEntry& entry, const Evidence& evidence, bool sends, const NonceLease& lease,
-            const BookWriter& self, double monotonic_now);
-
-/// Whether another has prepared the entry and may yet send it: it lives, and has done something within the last minute.
-bool may_yet_leave(const BookEntry& entry, const NonceLease& lease, const BookWriter& self, double monotonic_now);
-
-/// Finds a number for an account: waits for the account's lease, asks every verified provider for its counts, and looks
-/// up what the book has that the counts do not cover. A drawn provider that is not verified is so at the same time.
-/// Continues with why not when nobody answers, when the drawn provider is not what it should be, when the book cannot
-/// be read, or when patience ends.
 ///
 /// For one that is sent at once (`sends`), numbers that are prepared by others and may yet leave, and those whose fate
 /// is unsure, are waited for: behind one that never leaves it would wait for its receipt in vain.
@@ -86,17 +80,31 @@ class NonceRequest {
   void start() { lease(); }
 
  private:
+  /// What the questions told of the transaction that has a number.
+  struct Evidence {
+    rpc::Clock::time_point since;  ///< doubtful
+    bool witnessed = false;        ///< somebody shows it, or its receipt
+    bool another_chain = false;    ///< somebody shows another block where it was numbered or mined, nobody the same
+    int denials = 0;               ///< rounds in which its provider, and another where one answered, denied it
+  };
+
+  /// Whether a number of the book is used and never given again, open to be given, or to be looked at again.
+  enum class Given { used, open, unsure };
+
   void lease();
   void later(rpc::Clock::duration pause, const std::string& reason);
   void ask();
   void refuse(const rpc::Failure& failure);
-  void hear(const std::vector<std::size_t>& whom, const std::vector<rpc::Answer>& answers);
+  void hear(const std::vector<std::size_t>& whom, std::span<const rpc::Answer> answers);
   void weigh();
   void forget_below(std::uint64_t nonce);
   void look_up(std::vector<BookEntry> doubtful);
   void hear_look_up(const std::vector<BookEntry>& doubtful, const std::vector<std::size_t>& whom,
                     const std::vector<rpc::Answer>& answers);
   void choose();
+  Given judge(const BookEntry& entry) const;
+  Given judge_prepared(const BookEntry& entry) const;
+  Given judge_sent(const BookEntry& entry, const Evidence& evidence) const;
   void give(std::uint64_t nonce);
   std::int64_t unmined_below(std::uint64_t nonce) const;
   double now() const { return monotonic_seconds(conversation_.now()); }
@@ -111,7 +119,6 @@ class NonceRequest {
   AccountState state_;
   std::vector<BookEntry> entries_;              ///< of this chain, from the lowest that matters on
   std::map<std::uint64_t, Evidence> evidence_;  ///< by number
-  std::map<std::uint64_t, rpc::Clock::time_point> doubtful_since_;
   CarefulCount count_;
 };
 
