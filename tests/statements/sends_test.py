@@ -189,7 +189,6 @@ class Arguments(Sends):
         for term in ("> '['", "IS NOT NULL", "IN (:J, '[]')"):
             self.sends_nothing(f"SELECT * FROM tx_probe WHERE providers {term}", "^tx_probe: .*providers")
         self.sends_nothing("SELECT * FROM w JOIN tx_probe(:J) t ON t.n > w.n", "^tx_probe: .*n")
-        self.sends_nothing("SELECT * FROM tx_probe(:J) WHERE n = 1 OR n = 2", "^tx_probe: .*n")
         self.sends_nothing("SELECT * FROM tx_probe(:J) WHERE n > 1 OR n < 0", "^tx_probe: .*n")
 
     def test_an_argument_given_twice_sends_nothing_unless_both_are_the_same(self):
@@ -201,7 +200,8 @@ class Arguments(Sends):
         self.assertEqual(self.hidden("SELECT tx_hash FROM tx_probe(:J, 1) WHERE n = 1"), "")
 
     def test_a_second_set_of_arguments_is_an_error_that_holds_what_was_sent(self):
-        for sql in ("SELECT * FROM tx_probe(:J) WHERE (n = 1 AND seed = 7) OR (n = 2 AND seed = 8)",
+        for sql in ("SELECT * FROM tx_probe(:J) WHERE n = 1 OR n = 2",
+                    "SELECT * FROM tx_probe(:J) WHERE (n = 1 AND seed = 7) OR (n = 2 AND seed = 8)",
                     "SELECT * FROM tx_probe(:J) WHERE (n = 2 AND provider_id = 'one') OR (n = 1 AND provider_id = 'two')",
                     "SELECT * FROM tx_probe(:J) WHERE n = 1 OR seed = 5",
                     "SELECT * FROM tx_probe(:J) WHERE n = 2 OR provider_id = 'one'",
@@ -242,12 +242,12 @@ class Random(Sends):
             "(t.chain, t.provider_id) IN (SELECT chain, id FROM pairs)"])
 
     def terms(self, other=None):
-        terms = [self.term(other) for _ in range(self.random.choice([1, 1, 2]))]
         if self.random.random() < 0.2:
-            alternatives = [f"t.provider_id = {self.value('provider_id')}",
-                            self.random.choice([f"t.chain = {self.value('chain')}", f"t.provider_id = {self.value('provider_id')}"])]
-            terms.append("(" + " OR ".join(alternatives) + ")")
-        return " AND ".join(terms)
+            provider, second = self.value("provider_id"), self.value("provider_id")
+            if other is None and self.random.random() < 0.5:  # alone: beside other terms SQLite may not show it
+                return f"(t.provider_id = {provider} OR t.chain = {self.value('chain')})"
+            return f"(t.provider_id = {provider} OR t.provider_id = {second})"
+        return " AND ".join(self.term(other) for _ in range(self.random.choice([1, 1, 2])))
 
     def query(self):
         table = self.random.choice(["tx_probe(:J)", "tx_probe(:J)", "tx_probe(:J, 2)", "temp.instance(:J)"])
@@ -257,7 +257,7 @@ class Random(Sends):
             lambda: f"SELECT t.tx_hash FROM {table} t WHERE {self.terms()}",
             lambda: f"SELECT t.tx_hash FROM {table} t WHERE {self.terms()} ORDER BY t.nonce DESC",
             lambda: f"SELECT t.tx_hash FROM {other} o JOIN {table} t ON {linked} AND {self.terms('o.id')}",
-            lambda: f"SELECT t.tx_hash FROM {table} t JOIN {other} o ON {linked} WHERE {self.terms()}",
+            lambda: f"SELECT t.tx_hash FROM {table} t JOIN {other} o ON {linked} WHERE {self.terms('o.id')}",
             lambda: f"SELECT t.tx_hash FROM {other} o, {table} t WHERE {linked}",
             lambda: f"SELECT o.id, t.tx_hash FROM {other} o LEFT JOIN {table} t ON {self.terms('o.id')}",
             lambda: f"SELECT o.id, t.tx_hash FROM {table} t LEFT JOIN {other} o ON {linked} WHERE {self.terms()}",
