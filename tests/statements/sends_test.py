@@ -111,6 +111,21 @@ class Keys(Sends):
                 with self.subTest(key=key, term=term):
                     self.assertEqual(self.hidden(f"SELECT tx_hash FROM tx_probe(:J) WHERE {key} {term} AND {EVERYBODY}"), "")
 
+    def test_a_term_that_sqlite_does_not_offer_hides_nothing_either(self):
+        for term in ("+provider_id = 'one'", "provider_id || '' = 'one'", "length(provider_id) = 3", "provider_id NOT IN ('one')",
+                     "NOT provider_id = 'one'", "CASE provider_id WHEN 'one' THEN 1 END", "coalesce(provider_id, 'x') = 'one'",
+                     "(provider_id, chain) IN (VALUES ('one', 'devnet'), ('two', 'nowhere'))", "provider_id = tx_hash",
+                     "(provider_id = 'one' OR length(chain) = 3)", "substr(chain, 1, 1) = 'x'", "chain NOT IN ('devnet')",
+                     "provider_id IN ('one', 'two') AND (provider_id = 'Three' OR chain = 'nowhere')",
+                     "chain = 'devnet' AND (provider_id = 'one' OR chain = 'nowhere')"):
+            with self.subTest(term):
+                self.assertEqual(self.hidden(f"SELECT tx_hash FROM tx_probe(:J) WHERE {term} AND {EVERYBODY}"), "")
+        for sql in ("SELECT q.tx_hash FROM (SELECT * FROM tx_probe(:J) LIMIT 5) q WHERE q.provider_id = 'nobody'",
+                    "SELECT t.tx_hash FROM w JOIN tx_probe(:J) t ON t.provider_id || '' = w.id AND w.n = 5",
+                    "SELECT w.id, t.tx_hash FROM w LEFT JOIN tx_probe(:J) t ON length(t.provider_id) = w.n"):
+            with self.subTest(sql):
+                self.assertEqual(self.hidden(sql), "")
+
     def test_collations_and_storage_classes_force_whom_they_match(self):
         for term, provider in (("= 'ONE' COLLATE NOCASE", "one"), ("COLLATE NOCASE = 'THREE'", "Three"),
                                ("= 'two  ' COLLATE RTRIM", "two"), ("COLLATE NOCASE IN ('ONE')", "one"), ("= 'one'", "one"),
@@ -218,7 +233,7 @@ class Arguments(Sends):
 
 
 class Random(Sends):
-    """Terms that SQLite shows the table, in every place where it does."""
+    """Terms on keys, whether SQLite offers them to the table or not."""
 
     def value(self, column):
         return self.random.choice(["'one'", "'two'", "'Three'", "'ONE'", "'two '", "NULL", "x'6f6e65'", "5", "'nobody'"]
@@ -239,12 +254,15 @@ class Random(Sends):
             f"{column} > {value}", f"{column} BETWEEN {value} AND {second}", f"{column} LIKE {value}",
             f"(t.provider_id, t.chain) = ({self.value('provider_id')}, 'devnet')",
             f"(t.provider_id, t.chain) IN (VALUES ({self.value('provider_id')}, 'devnet'))",
-            "(t.chain, t.provider_id) IN (SELECT chain, id FROM pairs)"])
+            "(t.chain, t.provider_id) IN (SELECT chain, id FROM pairs)", f"+{column} = {value}", f"length({column}) = 3",
+            f"{column} NOT IN ({value}, {second})", f"NOT {column} = {value}", f"{column} || '' = {value}",
+            f"(t.provider_id, t.chain) IN (VALUES ({self.value('provider_id')}, 'devnet'), ('two', 'devnet'))",
+            f"(t.provider_id = {self.value('provider_id')} OR t.chain = {self.value('chain')})"])
 
     def terms(self, other=None):
         if self.random.random() < 0.2:
             provider, second = self.value("provider_id"), self.value("provider_id")
-            if other is None and self.random.random() < 0.5:  # alone: beside other terms SQLite may not show it
+            if other is None and self.random.random() < 0.5:
                 return f"(t.provider_id = {provider} OR t.chain = {self.value('chain')})"
             return f"(t.provider_id = {provider} OR t.provider_id = {second})"
         return " AND ".join(self.term(other) for _ in range(self.random.choice([1, 1, 2])))
