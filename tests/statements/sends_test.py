@@ -270,7 +270,7 @@ class Random(Sends):
     def query(self):
         table = self.random.choice(["tx_probe(:J)", "tx_probe(:J)", "tx_probe(:J, 2)", "temp.instance(:J)"])
         other = self.random.choice(["w", "wn", "wr", "wu"])
-        linked = self.random.choice([f"t.provider_id = o.id", "o.id = t.provider_id"])
+        linked = self.random.choice(["t.provider_id = o.id", "o.id = t.provider_id"])
         return self.random.choice([
             lambda: f"SELECT t.tx_hash FROM {table} t WHERE {self.terms()}",
             lambda: f"SELECT t.tx_hash FROM {table} t WHERE {self.terms()} ORDER BY t.nonce DESC",
@@ -280,8 +280,8 @@ class Random(Sends):
             lambda: f"SELECT o.id, t.tx_hash FROM {other} o LEFT JOIN {table} t ON {self.terms('o.id')}",
             lambda: f"SELECT o.id, t.tx_hash FROM {table} t LEFT JOIN {other} o ON {linked} WHERE {self.terms()}",
             lambda: f"SELECT (SELECT group_concat(t.tx_hash) FROM {table} t WHERE {self.terms('o.id')}) FROM {other} o",
-            lambda: f"WITH q AS (SELECT t.* FROM {table} t WHERE {self.terms()}) SELECT a.tx_hash, b.tx_hash FROM q a LEFT JOIN q b "
-                    f"ON a.tx_hash = b.tx_hash",
+            lambda: f"WITH q AS (SELECT t.* FROM {table} t WHERE {self.terms()}) "
+                    f"SELECT a.tx_hash, b.tx_hash FROM q a LEFT JOIN q b ON a.tx_hash = b.tx_hash",
             lambda: f"SELECT t.tx_hash FROM {table} t WHERE {self.terms()} UNION SELECT t.tx_hash FROM {table} t WHERE "
                     f"{self.terms()}",
             lambda: f"SELECT a.tx_hash, t.tx_hash FROM {table} a, {table} t WHERE a.provider_id = 'one' AND "
