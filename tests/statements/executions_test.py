@@ -214,7 +214,8 @@ class Again(Executions):
             def body():
                 subject.check()
                 extra = f"extra_{type(holder).__name__}_{type(subject).__name__}"
-                for change in (f"CREATE TABLE {extra} (x)", f"ALTER TABLE {extra} ADD COLUMN y", f"CREATE TEMP TABLE {extra} (z)"):
+                for change in (f"CREATE TABLE {extra} (x)", f"ALTER TABLE {extra} ADD COLUMN y",
+                               f"CREATE TEMP TABLE {extra} (z)"):
                     self.database.execute(change)
                     subject.check()
                     subject.check()

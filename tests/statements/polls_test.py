@@ -185,7 +185,8 @@ class Plans(Polls):
                     "SELECT o.m FROM ms o WHERE EXISTS (SELECT 1 FROM {p} p WHERE p.method = o.m AND NOT p.ok)",
                     "SELECT o.m FROM ms o WHERE o.n IN (SELECT p.sample FROM {p} p WHERE p.method = o.m)",
                     "SELECT m FROM ms WHERE m IN (SELECT method FROM {p} WHERE method IN (SELECT m FROM mk))",
-                    "WITH q AS (SELECT * FROM {p} WHERE method = 'eth_chainId') SELECT x.ok FROM q x JOIN q y USING (provider_id)"):
+                    "WITH q AS (SELECT * FROM {p} WHERE method = 'eth_chainId') "
+                    "SELECT x.ok FROM q x JOIN q y USING (provider_id)"):
             self.agrees(sql, "asked_1")
 
 

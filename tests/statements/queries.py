@@ -45,7 +45,7 @@ ANALYZE;
 class Term:
     text: str
     kind: str = FREE
-    mixed: bool = False  # an OR of which some branches name a method: `{only p}` is in the text
+    branches: bool = False  # it has an OR of which some branches name a method: `{only p}` marks the others
 
 
 @dataclasses.dataclass
@@ -129,7 +129,7 @@ class Generator:
             f"{column} GLOB '*Number'", f"{column} IS NULL", f"{column} IS NOT NULL", f"{column} > {value}",
             f"{column} BETWEEN 'eth_a' AND 'eth_d'", f"{column} || '' = {value}", f"+{column} = {value}",
             f"NOT ({column} = {value})", f"substr({column}, 5) = 'chainId'", f"({column}, {p}.sample) < ({value}, 1)",
-            f"{column} = {value} OR length({p}.provider_id) = 3", f"coalesce({column}, 'x') = {value}"), COMPARED)
+            f"({column} = {value} OR length({p}.provider_id) = 3)", f"coalesce({column}, 'x') = {value}"), COMPARED)
 
     def other_term(self, p, columns):
         others = columns.get("n", [])
@@ -153,32 +153,37 @@ class Generator:
         """An OR."""
         terms = [self.simple(p, columns, method_share) for _ in range(self.pick(2, 2, 3))]
         kinds = {term.kind for term in terms}
-        text = "(" + " OR ".join(term.text for term in terms) + ")"
         if kinds == {FREE}:
-            return Term(text)
-        if COMPARED in kinds or not all(self.is_shown(term, p) for term in terms):
-            return Term(text, COMPARED)
-        if kinds == {NAMED}:
-            return Term(text, NAMED)
-        return Term("(" + " OR ".join(term.text if term.kind == NAMED else f"{term.text}{{only {p}}}" for term in terms)
-                    + ")", NAMED, mixed=True)
+            return Term("(" + " OR ".join(term.text for term in terms) + ")")
+        text = " OR ".join(term.text if term.kind == NAMED else f"{term.text}{{only {p}}}" for term in terms)
+        shown = COMPARED not in kinds and all(self.is_shown(term, p) for term in terms)
+        return Term(f"({text})", NAMED if shown else COMPARED, branches=True)
 
     @staticmethod
     def is_shown(term, p):
-        """Whether SQLite shows the table such a branch of an OR: it shows comparisons of a bare column, no row values."""
-        return re.fullmatch(rf"{p}\.\w+ (=|IN) .*|.* = {p}\.\w+", term.text) and " OR " not in term.text
+        """Whether SQLite shows the table such a branch of an OR, whatever it joins first and whatever else it could use: it
+        shows comparisons of a bare column, no row values, and takes that plan where all are keys compared with
+        constants."""
+        return (re.fullmatch(rf"{p}\.(provider_id|method) (=|IN) .*|.* = {p}\.(provider_id|method)", term.text)
+                and " OR " not in term.text and "SELECT" not in term.text
+                and not re.search(rf"\b(?!{p}\.)[a-z]\w*\.[a-z]", term.text))
 
     def conjunction(self, p, columns, method_share=0.4, most=3):
-        """Terms joined by AND, as one."""
-        terms = []
-        for _ in range(self.random.randint(1, most)):
-            terms.append(self.alternative(p, columns, method_share) if self.chance(0.2)
-                         else self.simple(p, columns, method_share))
-        kinds = {term.kind for term in terms}
-        kind = NAMED if NAMED in kinds else COMPARED if COMPARED in kinds else FREE
-        if kind == NAMED and all(term.mixed for term in terms if term.kind == NAMED):
-            return Term(" AND ".join(term.text for term in terms), COMPARED if COMPARED in kinds else NAMED, mixed=True)
-        return Term(" AND ".join(term.text.replace("{only %s}" % p, "") for term in terms), kind)
+        """Terms joined by AND, as one; at most one of them an OR."""
+        terms = [self.simple(p, columns, method_share) for _ in range(self.random.randint(1, most))]
+        either = Term("1")
+        if self.chance(0.2):
+            either = self.alternative(p, columns, method_share)
+            terms[self.random.randrange(len(terms))] = either
+        text = " AND ".join(term.text for term in terms)
+        kinds = {term.kind for term in terms if term is not either}
+        if NAMED in kinds or not either.branches:
+            kinds.add(either.kind)
+            kind = NAMED if NAMED in kinds else COMPARED if COMPARED in kinds else FREE
+            return Term(text.replace("{only %s}" % p, ""), kind)
+        # Sub-selects beside an OR are not shown with its branches, so that other plans may be better.
+        certain = either.kind == NAMED and COMPARED not in kinds and "SELECT" not in text.replace(either.text, "")
+        return Term(text, NAMED if certain else COMPARED, branches=True)
 
     @staticmethod
     def expectations(**aliases):
@@ -187,7 +192,7 @@ class Generator:
         for alias, term in aliases.items():
             term = term if isinstance(term, Term) else Term("", term)
             choices = {FREE: ["{default}"], NAMED: ["{asked}"], COMPARED: ["{default}", "{asked}"]}[term.kind]
-            if term.mixed:
+            if term.branches:
                 choices = ["branches"] + (choices if term.kind == COMPARED else [])
             combinations = [{**one, alias: table} for one in combinations for table in choices]
         return combinations
@@ -254,20 +259,20 @@ class Generator:
 
     def right(self):
         other, scope, shown = self.other()
-        condition = self.unmixed(scope)
+        condition = self.plain(scope)
         if self.chance(0.5):
             return self.hidden(other, shown, condition, f"{{p}} p RIGHT JOIN {other}")
         return self.united(other, shown, condition, f"{other} RIGHT JOIN {{p}} p")
 
     def full(self):
         other, scope, shown = self.other()
-        condition = self.unmixed(scope)
+        condition = self.plain(scope)
         if self.chance(0.5):
             return self.hidden(other, shown, condition, f"{{p}} p FULL JOIN {other}")
         return self.united(other, shown, condition, f"{other} FULL JOIN {{p}} p")
 
-    def unmixed(self, scope):
-        while (condition := self.conjunction("p", scope)).mixed:
+    def plain(self, scope):
+        while (condition := self.conjunction("p", scope)).branches:
             pass
         return condition
 
@@ -338,7 +343,7 @@ class Generator:
                      f"(SELECT p.provider_id FROM {{p}} p WHERE {condition.text})", self.expectations(p=condition))
 
     def common(self):
-        condition = self.conjunction("p", {})
+        condition = self.plain({})  # each use may have a plan of its own
         hint = self.pick("", "MATERIALIZED ", "NOT MATERIALIZED ") if self.version >= (3, 35) else ""
         outer = self.pick("x.provider_id = y.provider_id", "x.block_number < y.block_number", "x.sample = y.sample",
                           "x.provider_id = 'one' OR y.provider_id = 'two'")
