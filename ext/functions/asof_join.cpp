@@ -83,17 +83,22 @@ class History {
 /// The histories that one execution asks, shared by all its calls.
 class Histories {
  public:
+  void refuse_stored_calls(sqlite::Connection& connection) {
+    if (!is_called_directly_) sqlite::refuse_stored_calls(connection, "asof_join");
+    is_called_directly_ = true;
+  }
+
   History& find(sqlite::Connection& connection, sqlite::Value source, sqlite::Value by, sqlite::Value time) {
     for (const auto& history : histories_) {
       if (history->is(source, by, time)) return *history;
     }
-    if (histories_.empty()) sqlite::refuse_stored_calls(connection, "asof_join");
     History::Names names{name_argument("source", source), std::nullopt, name_argument("time", time)};
     if (!by.is_null()) names.by = name_argument("by", by);
     return *histories_.emplace_back(std::make_unique<History>(connection, std::move(names)));
   }
 
  private:
+  bool is_called_directly_ = false;
   std::vector<std::unique_ptr<History>> histories_;
 };
 
@@ -115,13 +120,14 @@ struct AsofJoin {
   }
 
   static void call(sqlite::Call& call, sqlite::Arguments arguments) {
+    auto& histories = call.per_execution<Histories>();
+    histories.refuse_stored_calls(call.connection());
     const auto tolerance = arguments.size() > 5 ? tolerance_argument(arguments[5]) : std::nullopt;
     const auto match = arguments.size() > 6 ? match_argument(arguments[6]) : align::Match::before;
     const auto key = arguments[1].is_null() ? no_key() : key_argument(arguments[3]);
     const auto at = time_argument("at", arguments[4]);
     // The names first: no NULL hides a wrong one.
-    History& history =
-        call.per_execution<Histories>().find(call.connection(), arguments[0], arguments[1], arguments[2]);
+    History& history = histories.find(call.connection(), arguments[0], arguments[1], arguments[2]);
     if (!key || !at) return;
     call.result().set(history.find({*key, *at, match, tolerance}, arguments[3], arguments[4]));
   }

@@ -98,11 +98,28 @@ class Inventory(unittest.TestCase):
             with self.assertRaisesRegex(sqlite3.Error, "no such (table|module)"):
                 connect(entry=OFFLINE).execute(f"SELECT * FROM {name}")
 
-    def test_nothing_that_reaches_outside_is_a_function(self):
-        """SQLite 3.40 runs even DIRECTONLY functions from a stored CHECK constraint."""
-        direct_only = 0x80000  # set on what reads tables, too
-        self.assertEqual({row[0] for row in functions(connect()) - functions(sqlite3.connect(":memory:"))
-                          if row[4] & direct_only}, {"asof_join"})
+    def test_a_function_that_is_direct_only_refuses_stored_calls_itself(self):
+        """SQLite 3.40 runs even DIRECTONLY functions from a stored CHECK constraint, the newest one from what it read
+        before the function was there."""
+        direct_only = 0x80000
+        found = [(name, count) for name, count, *_, flags in functions(connect()) - functions(sqlite3.connect(":memory:"))
+                 if flags & direct_only]
+        self.assertIn(("asof_join", 7), found)
+        for name, count in found:
+            with self.subTest(name, arguments=count):
+                with tempfile.TemporaryDirectory() as directory:
+                    path = os.path.join(directory, "a.db")
+                    stranger = sqlite3.connect(path, isolation_level=None)
+                    stranger.executescript("CREATE TABLE k (x); PRAGMA writable_schema = ON")
+                    call = f"{name}({', '.join(['NULL'] * max(count, 0))})"
+                    stranger.execute(f"UPDATE sqlite_schema SET sql = 'CREATE TABLE k (x, CHECK ({call}))'")
+                    stranger.close()
+                    database = sqlite3.connect(path, isolation_level=None)
+                    database.execute("SELECT * FROM k")
+                    load(database)
+                    with self.assertRaisesRegex(sqlite3.Error, "calls it|refuses"):
+                        database.execute("INSERT INTO k VALUES (1)")
+                    database.close()
 
     def test_loading_again_changes_nothing(self):
         for first, second in ((FULL, FULL), (FULL, OFFLINE), (OFFLINE, OFFLINE)):

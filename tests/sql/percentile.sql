@@ -1,0 +1,15 @@
+CREATE TABLE sample (y);
+INSERT INTO sample VALUES (12), (13), (NULL), (14), (60);
+SELECT 'the median is the middle one, or between the two', median(y) = 13.5 FROM sample;
+SELECT 'the ends are the least and the greatest', percentile(y, 0) = 12 AND percentile(y, 100) = 60 FROM sample;
+SELECT 'between two values it interpolates', abs(percentile(y, 95) - 53.1) < 1e-9 FROM sample;
+SELECT 'no rows, no percentile', median(y) IS NULL AND percentile(y, 50) IS NULL FROM sample WHERE y > 99;
+SELECT 'NULLs alone are no rows', median(NULL) IS NULL;
+SELECT 'one row is every percentile', percentile(7, 1) = 7 AND percentile(7, 99) = 7;
+SELECT 'it is REAL, whatever went in', typeof(median(7)) = 'real';
+SELECT 'P may be numeric text', percentile(y, '50') = 13.5 FROM sample;
+SELECT 'per group', group_concat(m) = '1.5,3.0' FROM (SELECT median(column2) AS m FROM (VALUES ('a', 1), ('b', 3), ('a', 2)) GROUP BY column1);
+SELECT 'over a window', group_concat(m) = '12.0,12.5,13.0,13.5' FROM (SELECT median(y) OVER (ORDER BY y ROWS UNBOUNDED PRECEDING) AS m FROM sample WHERE y IS NOT NULL);
+SELECT 'weights shift it', weighted_percentile(column1, column2, 50) = 12 FROM (VALUES (12, 4), (13, 1), (60, 2));
+SELECT 'what has no weight does not count', weighted_percentile(column1, column2, 0) = 13 FROM (VALUES (12, 0), (13, 1), (60, 2));
+SELECT 'weight nowhere, nothing', weighted_percentile(1, 0, 50) IS NULL;
