@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/evaluator.hpp"
 #include "sqlite/function.hpp"
@@ -44,6 +45,8 @@ class ModelLookup {
   /// As find_model() and active_model(); a model named twice in a row is found by comparing the argument alone.
   const ModelPointer& named(sqlite::Connection& connection, sqlite::Value model);
   const ModelPointer& active(sqlite::Connection& connection);
+
+  std::vector<double> row;  ///< room for the features in hand, so that no row of a query allocates
 
  private:
   std::string last_argument_;

@@ -2,7 +2,6 @@
 #include <rapidjson/document.h>
 
 #include <cmath>
-#include <vector>
 
 #include "functions/functions.hpp"
 #include "functions/model_argument.hpp"
@@ -39,7 +38,8 @@ struct PredictConfirmNamed {
         arguments[0].is_null() ? lookup.active(call.connection()) : lookup.named(call.connection(), arguments[0]);
     const model::Model& model = *found;
     const rapidjson::Document object = parse_object(arguments[1]);
-    std::vector<double> features;
+    std::vector<double>& features = lookup.row;
+    features.clear();
     for (const std::string& name : model.feature_names()) {
       const auto member = object.FindMember(name);
       if (member == object.MemberEnd()) throw sqlite::Error("features lack '" + name + "', which the model needs");

@@ -1,7 +1,6 @@
 // The arguments ([model,] feature1, …) that predictions and their explanations share.
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -10,11 +9,9 @@
 
 namespace rpcroute::functions {
 
-/// SQLite passes at most 127 arguments.
-inline constexpr int kMostArguments = 127;
-
-/// The model and its features, read from one call. Throws sqlite::Error for a missing model, a wrong number of features
-/// (listing them), or one that is neither a finite number nor NULL.
+/// The model and its features, read from one call: as many as the host passes, 127 arguments up to SQLite 3.47, 1,000
+/// in newer ones. Throws sqlite::Error for a missing model, a wrong number of features (listing them), or one that is
+/// neither a finite number nor NULL. One at a time in an execution, whose memory holds the features.
 class PredictionArguments {
  public:
   PredictionArguments(sqlite::Call& call, sqlite::Arguments arguments) {
@@ -24,19 +21,21 @@ class PredictionArguments {
     auto& lookup = call.per_execution<ModelLookup>();
     const int taken = first.is_number() ? 0 : 1;
     model_ = taken == 0 ? &lookup.active(call.connection()) : &lookup.named(call.connection(), first);
-    count_ = static_cast<std::size_t>(arguments.size() - taken);
-    (*model_)->require_width(count_);
+    const auto count = static_cast<std::size_t>(arguments.size() - taken);
+    (*model_)->require_width(count);
+    lookup.row.resize(count);
+    features_ = lookup.row;
     complete_ = read(arguments, taken);
   }
 
   /// False when the model or a feature is NULL: the answer is NULL.
   bool complete() const { return complete_; }
   const ModelPointer& model() const { return *model_; }
-  std::span<const double> features() const { return std::span(features_).first(count_); }
+  std::span<const double> features() const { return features_; }
 
  private:
   bool read(sqlite::Arguments arguments, int taken) {
-    for (std::size_t i = 0; i < count_; ++i) {
+    for (std::size_t i = 0; i < features_.size(); ++i) {
       const sqlite::Value value = arguments[taken + static_cast<int>(i)];
       const int type = value.type();
       if (type == SQLITE_NULL) return false;
@@ -52,9 +51,8 @@ class PredictionArguments {
   static constexpr double kMostFinite = std::numeric_limits<double>::max();
 
   const ModelPointer* model_ = nullptr;
-  std::size_t count_ = 0;
+  std::span<double> features_;
   bool complete_ = false;
-  std::array<double, kMostArguments> features_;
 };
 
 }  // namespace rpcroute::functions

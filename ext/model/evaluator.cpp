@@ -35,8 +35,15 @@ float Model::margin(std::span<const double> features) const {
 }
 
 void Model::refuse_width(std::size_t given) const {
+  constexpr std::size_t long_enough = 1000;
   std::string names;
-  for (const std::string& name : forest_.feature_names) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& name : forest_.feature_names) {
+    if (names.size() + name.size() > long_enough) {
+      names += ", …";
+      break;
+    }
+    names += (names.empty() ? "" : ", ") + name;
+  }
   throw std::invalid_argument("the model takes " + std::to_string(forest_.num_feature) + " features (" + names +
                               "), got " + std::to_string(given));
 }

@@ -1,14 +1,10 @@
 #include "model/flat_forest.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 namespace rpcroute::model {
 namespace {
-
-// Rows up to this width are rounded to float32 on the stack.
-constexpr std::size_t usual_width = 128;
 
 std::uint32_t depth(const Tree& tree) {
   std::vector<std::uint32_t> depths(tree.size(), 0);
@@ -70,17 +66,11 @@ float FlatForest::margin(const float* features) const {
 }
 
 float FlatForest::margin(std::span<const double> features) const {
-  const auto fill = [&](float* narrow) {
-    std::transform(features.begin(), features.end(), narrow, [](double x) { return static_cast<float>(x); });
-    narrow[features.size()] = std::numeric_limits<float>::quiet_NaN();
-    return margin(narrow);
-  };
-  if (features.size() < usual_width) {
-    std::array<float, usual_width> narrow;
-    return fill(narrow.data());
-  }
-  std::vector<float> narrow(features.size() + 1);
-  return fill(narrow.data());
+  thread_local std::vector<float> narrow;  // no row allocates, and none is too wide for the stack
+  narrow.resize(features.size() + 1);
+  std::transform(features.begin(), features.end(), narrow.begin(), [](double x) { return static_cast<float>(x); });
+  narrow[features.size()] = std::numeric_limits<float>::quiet_NaN();
+  return margin(narrow.data());
 }
 
 }  // namespace rpcroute::model

@@ -13,6 +13,9 @@
 
 namespace rpcroute::model {
 
+/// Most features of a model that is read or trained.
+inline constexpr std::size_t max_features = 65'536;
+
 /// The nodes of one tree, in parallel arrays; node 0 is the root. Guaranteed by read_model(): children lie behind their
 /// parent, the right child is the left one + 1, every node is reached exactly once, features are below
 /// Forest::num_feature, thresholds and leaf values are finite.

@@ -10,7 +10,6 @@
 namespace rpcroute::model {
 namespace {
 
-constexpr std::int64_t most_features = 65'536;
 constexpr std::int64_t most_trees = 1'000'000;
 constexpr std::int64_t most = 0x7FFFFFFE;
 
@@ -57,7 +56,7 @@ void read_learner_param(const Field& learner, Forest& forest) {
   require_one(param, "num_class");
   require_one(param, "num_target");
   const Field num_feature = param.at("num_feature");
-  forest.num_feature = static_cast<std::uint32_t>(num_feature.count(most_features));
+  forest.num_feature = static_cast<std::uint32_t>(num_feature.count(max_features));
   if (forest.num_feature == 0) num_feature.refuse("is 0");
 
   const Field base_score = param.at("base_score");

@@ -6,8 +6,10 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
+#include "model/forest.hpp"
 #include "model/train.hpp"
 
 namespace rpcroute::model {
@@ -114,8 +116,8 @@ std::string one_of(const Choice& choice, const Value& value) {
 }
 
 std::vector<std::string> feature_names(const Value& value) {
-  const std::string accepted = "an array of 1 to 125 different names";
-  if (!value.IsArray() || value.Empty() || value.Size() > 125) refuse("features", accepted, shown(value));
+  const std::string accepted = "an array of 1 to " + std::to_string(max_features) + " different names";
+  if (!value.IsArray() || value.Empty() || value.Size() > max_features) refuse("features", accepted, shown(value));
   std::vector<std::string> names;
   for (const Value& name : value.GetArray()) {
     if (!name.IsString() || name.GetStringLength() == 0) refuse("features", accepted, shown(name) + " among them");
@@ -144,11 +146,13 @@ int constraint(const Value& value) {
 
 Constraints constraints_by_name(const Value& object, const std::vector<std::string>& features) {
   Constraints constraints(features.size(), 0);
+  std::map<std::string_view, std::size_t> position;
+  for (std::size_t i = 0; i < features.size(); ++i) position.emplace(features[i], i);
   for (const auto& member : object.GetObject()) {
     const std::string name(member.name.GetString(), member.name.GetStringLength());
-    const auto feature = std::find(features.begin(), features.end(), name);
-    if (feature == features.end()) refuse("monotone_constraints", "names of `features`", "'" + name + "'");
-    constraints[static_cast<std::size_t>(feature - features.begin())] = constraint(member.value);
+    const auto feature = position.find(name);
+    if (feature == position.end()) refuse("monotone_constraints", "names of `features`", "'" + name + "'");
+    constraints[feature->second] = constraint(member.value);
   }
   return constraints;
 }

@@ -139,7 +139,7 @@ TEST_CASE("A parameter that is unknown, out of range or given twice is named", "
   CHECK(
       complaint(features + R"("eta":0.1,"learning_rate":0.1})").starts_with("parameter learning_rate is given twice"));
   CHECK(complaint(features + R"("verbosity":1})").starts_with("parameter verbosity"));
-  CHECK(complaint(R"({"features":[]})").starts_with("parameter features: accepted is an array of 1 to 125"));
+  CHECK(complaint(R"({"features":[]})").starts_with("parameter features: accepted is an array of 1 to 65536"));
   CHECK(complaint(R"({"features":["a","a"]})").ends_with("got a name twice"));
   CHECK(complaint(R"({})").starts_with("parameter features is missing"));
   CHECK(complaint(R"([1])").starts_with("params must be a JSON object"));
