@@ -107,7 +107,7 @@ class Language(unittest.TestCase):
 
     def test_of_key_files(self):
         for path, reason in (("/nowhere", "no such file or directory"), ("/dev/null/key", "not a directory")):
-            probe = f"SELECT error FROM tx_probe(:providers) WHERE chain = 'x' AND signer = 'file:{path}'"
+            probe = f"SELECT error FROM tx_probe(:providers) WHERE provider_id = 'refused' AND signer = 'file:{path}'"
             said = self.same_in_german(probe)[probe]
             self.assertIn("the key file cannot be opened: " + reason, str(said))
 

@@ -94,7 +94,7 @@ class Keys(unittest.TestCase):
         os.chmod(self.path, 0o644)
         self.assertRegex(self.refusal("file:" + link), "key file can be read by others")
         os.remove(self.path)
-        self.assertRegex(self.refusal("file:" + link), "key file cannot be opened: No such file")
+        self.assertRegex(self.refusal("file:" + link), "key file cannot be opened: no such file")
 
     def test_what_is_no_file_is_refused_without_waiting_for_it(self):
         os.mkfifo(self.path, 0o600)

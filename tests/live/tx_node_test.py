@@ -140,8 +140,7 @@ class Node:
     def test_other_arguments_in_the_same_statement_are_an_error_before_more_is_sent(self):
         for sql in ("SELECT 1 FROM tx_probe a, tx_probe b WHERE b.poll_ms = 30",
                     "SELECT 1 FROM tx_probe a, tx_probe b WHERE a.n = 1 AND b.n = 2",
-                    "SELECT 1 FROM (VALUES (1), (2)) v JOIN tx_probe p ON p.n = v.column1",
-                    "SELECT 1 FROM tx_probe a, tx_probe b WHERE b.provider_id = 'a'"):
+                    "SELECT 1 FROM (VALUES (1), (2)) v JOIN tx_probe p ON p.n = v.column1"):
             with self.subTest(sql):
                 (key,), _ = self.with_keys()
                 with self.assertRaisesRegex(sqlite3.OperationalError, "one set of arguments"):

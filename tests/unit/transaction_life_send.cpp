@@ -126,7 +126,7 @@ TEST_CASE("the argument of tx_send and tx_wait is read, and faults are named by 
   const std::string hash = "0x" + std::string(64, 'A');
   const auto read =
       parse_references(R"([{"provider_id":"a","tx_hash":")" + hash +
-                       R"(","raw":null,"timestamp":12.5,"more":1},{"provider_id":"b","tx_hash":")" + hash + R"("}])");
+                       R"(","raw":null,"timestamp":12.5,"state":"prepared"},{"provider_id":"b","tx_hash":")" + hash + R"("}])");
   REQUIRE(read.size() == 1);
   CHECK(read[0].provider_id == "a");
   CHECK(read[0].tx_hash == rpc::lower(hash));
