@@ -28,17 +28,18 @@ std::pair<std::size_t, bool> seek(std::span<const Stored> times, std::size_t beg
 /// Appends to an empty `values` until there are `size`, in steps: memory that is touched for the first time may cost
 /// more than what is done with it.
 template <class T>
-void grow(std::vector<T>& values, std::size_t size, Steps& steps) {
+void grow(std::vector<T>& values, std::size_t size, text::Budget& steps) {
   values.reserve(size);
-  for (; values.size() < size; steps()) values.emplace_back();
+  for (; values.size() < size; steps.step()) values.emplace_back();
 }
 
 /// Where each key's rows begin when they are laid out key after key.
-std::vector<std::size_t> starts_of(const std::vector<KeyTable::Number>& numbers, std::size_t keys, Steps& steps) {
+std::vector<std::size_t> starts_of(const std::vector<KeyTable::Number>& numbers, std::size_t keys,
+                                   text::Budget& steps) {
   std::vector<std::size_t> starts(keys + 1, 0);
   for (const KeyTable::Number number : numbers) {
     ++starts[number + 1];
-    steps();
+    steps.step();
   }
   for (std::size_t key = 0; key < keys; ++key) starts[key + 1] += starts[key];
   return starts;
@@ -47,12 +48,12 @@ std::vector<std::size_t> starts_of(const std::vector<KeyTable::Number>& numbers,
 /// Moves `values` to where their keys' rows are, keeping the order within a key.
 template <class T>
 void scatter(std::vector<T>& values, const std::vector<KeyTable::Number>& numbers, std::vector<std::size_t> next,
-             Steps& steps) {
+             text::Budget& steps) {
   std::vector<T> placed;
   grow(placed, values.size(), steps);
   for (std::size_t i = 0; i < values.size(); ++i) {
     placed[next[numbers[i]]++] = values[i];
-    steps();
+    steps.step();
   }
   values = std::move(placed);
 }
@@ -74,7 +75,7 @@ struct Rows {
   std::vector<T>& times;
   std::vector<std::int64_t>& rowids;
   std::vector<std::uint32_t>& ordinals;  ///< empty when nobody asks
-  Steps& steps;
+  text::Budget& steps;
 
   Row<T> get(std::size_t i) const { return {times[i], rowids[i], ordinals.empty() ? 0 : ordinals[i]}; }
   void set(std::size_t i, const Row<T>& row) {
@@ -86,22 +87,22 @@ struct Rows {
   /// By time and rowid. A history mostly comes sorted.
   void sort(std::size_t begin, std::size_t end) {
     std::size_t i = begin + 1;
-    for (; i < end && !(get(i) < get(i - 1)); ++i) steps();
+    for (; i < end && !(get(i) < get(i - 1)); ++i) steps.step();
     if (i >= end) return;
     std::vector<Row<T>> sorted;
     sorted.reserve(end - begin);
-    for (i = begin; i < end; ++i, steps()) sorted.push_back(get(i));
+    for (i = begin; i < end; ++i, steps.step()) sorted.push_back(get(i));
     std::sort(sorted.begin(), sorted.end(), [this](const Row<T>& left, const Row<T>& right) {
-      steps();
+      steps.step();
       return left < right;
     });
-    for (i = begin; i < end; ++i, steps()) set(i, sorted[i - begin]);
+    for (i = begin; i < end; ++i, steps.step()) set(i, sorted[i - begin]);
   }
 
   /// Moves the last row of each time in [begin, end) down to `out`; returns where the next goes.
   std::size_t keep_last_of_each_time(std::size_t begin, std::size_t end, std::size_t out) {
     for (std::size_t i = begin; i < end; ++i) {
-      steps();
+      steps.step();
       if (i + 1 < end && compare(times[i], times[i + 1]) == 0) continue;
       if (out != i) set(out, get(i));
       ++out;
@@ -134,8 +135,8 @@ void AsofIndex::Builder::add(const KeyView& key, const Time& time, std::int64_t 
   rowids_.push_back(rowid);
 }
 
-AsofIndex AsofIndex::Builder::build(const Pulse& pulse) && {
-  Steps steps(pulse);
+AsofIndex AsofIndex::Builder::build(const text::Pulse& pulse) && {
+  text::Budget steps(pulse);
   AsofIndex index;
   index.starts_ = starts_of(numbers_, keys_.size(), steps);
   if (keep_ordinals_) {

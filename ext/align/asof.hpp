@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "align/key.hpp"
-#include "align/pulse.hpp"
 #include "align/time.hpp"
+#include "text/budget.hpp"
 
 namespace rpcroute::align {
 
@@ -58,7 +58,7 @@ class AsofIndex::Builder {
 
   void add(const KeyView& key, const Time& time, std::int64_t rowid);
   /// Of rows with the same key and time, the one with the highest rowid stands for all.
-  AsofIndex build(const Pulse& pulse = {}) &&;
+  AsofIndex build(const text::Pulse& pulse = {}) &&;
 
  private:
   bool keep_ordinals_;

@@ -9,17 +9,17 @@ namespace rpcroute::align {
 namespace {
 
 template <class T>
-void sort_in_steps(std::span<T> values, const Pulse& pulse) {
-  Steps steps(pulse);
+void sort_in_steps(std::span<T> values, const text::Pulse& pulse) {
+  text::Budget steps(pulse);
   std::sort(values.begin(), values.end(), [&](const T& left, const T& right) {
-    steps();
+    steps.step();
     return left < right;
   });
 }
 
 }  // namespace
 
-void Sample::sort(const Pulse& pulse) const {
+void Sample::sort(const text::Pulse& pulse) const {
   if (!sorted_) sort_in_steps(std::span(values_), pulse);
   sorted_ = true;
 }
@@ -40,7 +40,7 @@ void Sample::remove(double value) {
   if (found != values_.end() && *found == value) values_.erase(found);
 }
 
-std::optional<double> Sample::percentile(double percent, const Pulse& pulse) const {
+std::optional<double> Sample::percentile(double percent, const text::Pulse& pulse) const {
   if (values_.empty()) return std::nullopt;
   sort(pulse);
   // In this order of operations the result is SQLite's, bit for bit.
@@ -54,7 +54,7 @@ std::optional<double> Sample::percentile(double percent, const Pulse& pulse) con
   return std::isfinite(step) ? low + step * fraction : low * (1.0 - fraction) + high * fraction;
 }
 
-std::optional<double> weighted_percentile(std::span<Weighted> sample, double percent, const Pulse& pulse) {
+std::optional<double> weighted_percentile(std::span<Weighted> sample, double percent, const text::Pulse& pulse) {
   sort_in_steps(sample, pulse);
   double total = 0.0;
   for (const Weighted& row : sample) total += row.weight;

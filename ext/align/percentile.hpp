@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "align/pulse.hpp"
+#include "text/budget.hpp"
 
 namespace rpcroute::align {
 
@@ -19,10 +19,10 @@ class Sample {
   bool empty() const { return values_.empty(); }
   /// The height at percent * (n - 1) / 100 of the line through the sorted values; `percent` in 0 … 100. nullopt when
   /// empty.
-  std::optional<double> percentile(double percent, const Pulse& pulse = {}) const;
+  std::optional<double> percentile(double percent, const text::Pulse& pulse = {}) const;
 
  private:
-  void sort(const Pulse& pulse = {}) const;
+  void sort(const text::Pulse& pulse = {}) const;
   // Appending is cheap and sorting once is enough, until something is removed: a window keeps its order.
   mutable std::vector<double> values_;
   mutable bool sorted_ = true;
@@ -38,6 +38,6 @@ struct Weighted {
 /// The smallest value whose cumulative share of the weight reaches percent / 100: the inverse of the weighted
 /// distribution function (Hyndman and Fan's type 1; SQL's PERCENTILE_DISC, with weights). Sorts `sample`. Values
 /// without weight do not count; nullopt when nothing has weight.
-std::optional<double> weighted_percentile(std::span<Weighted> sample, double percent, const Pulse& pulse = {});
+std::optional<double> weighted_percentile(std::span<Weighted> sample, double percent, const text::Pulse& pulse = {});
 
 }  // namespace rpcroute::align

@@ -43,10 +43,4 @@ align::Match match_argument(sqlite::Value value) {
   throw sqlite::Error("match must be '<', '<=', '>', '>=' or 'nearest', got " + sqlite::quoted(value));
 }
 
-align::Pulse pulse_of(sqlite::Connection& connection) {
-  return [&connection] {
-    if (connection.interrupted()) throw sqlite::Interruption();
-  };
-}
-
 }  // namespace rpcroute::functions

@@ -26,7 +26,4 @@ align::Tolerance tolerance_argument(sqlite::Value value);
 /// Throws sqlite::Error that lists the matches.
 align::Match match_argument(sqlite::Value value);
 
-/// Ends long work with Interruption once the statement is interrupted.
-align::Pulse pulse_of(sqlite::Connection& connection);
-
 }  // namespace rpcroute::functions

@@ -69,7 +69,7 @@ class History {
     AsofSource::Reader rows(source_, names_.by, names_.time);
     AsofHistory::Builder builder;
     while (rows.step()) builder.add(rows);
-    return std::move(builder).build(pulse_of(connection_));
+    return std::move(builder).build(connection_.pulse());
   }
 
   sqlite::Connection& connection_;

@@ -159,7 +159,7 @@ bool AsofHistory::Builder::add(const AsofSource::Reader& row) {
   return false;
 }
 
-AsofHistory AsofHistory::Builder::build(const align::Pulse& pulse) && {
+AsofHistory AsofHistory::Builder::build(const text::Pulse& pulse) && {
   history_.index_ = std::move(rows_).build(pulse);
   return std::move(history_);
 }

@@ -112,7 +112,7 @@ class AsofHistory::Builder {
 
   /// Takes the reader's row; false when it is no part of the history.
   bool add(const AsofSource::Reader& row);
-  AsofHistory build(const align::Pulse& pulse) &&;
+  AsofHistory build(const text::Pulse& pulse) &&;
 
  private:
   AsofHistory history_;

@@ -62,9 +62,7 @@ class Percentile {
   void inverse(sqlite::Call&, sqlite::Arguments arguments) {
     if (const auto y = finite_argument("Y", arguments[0])) sample_.remove(*y);
   }
-  void value(sqlite::Call& call) {
-    call.result().set(sample_.percentile(percent_.value(), pulse_of(call.connection())));
-  }
+  void value(sqlite::Call& call) { call.result().set(sample_.percentile(percent_.value(), call.connection().pulse())); }
   void finish(sqlite::Call& call) { value(call); }
 
  private:
@@ -87,7 +85,7 @@ class Median {
   void inverse(sqlite::Call&, sqlite::Arguments arguments) {
     if (const auto y = finite_argument("Y", arguments[0])) sample_.remove(*y);
   }
-  void value(sqlite::Call& call) { call.result().set(sample_.percentile(50.0, pulse_of(call.connection()))); }
+  void value(sqlite::Call& call) { call.result().set(sample_.percentile(50.0, call.connection().pulse())); }
   void finish(sqlite::Call& call) { value(call); }
 
  private:
@@ -116,7 +114,7 @@ class WeightedPercentile {
     if (y && weight) sample_.push_back({*y, *weight});
   }
   void finish(sqlite::Call& call) {
-    call.result().set(align::weighted_percentile(sample_, percent_.value(), pulse_of(call.connection())));
+    call.result().set(align::weighted_percentile(sample_, percent_.value(), call.connection().pulse()));
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "sqlite/error.hpp"
 #include "sqlite/execution.hpp"
 
 namespace rpcroute::sqlite {
@@ -29,6 +30,12 @@ bool Connection::interrupted() const {
   const int code = sqlite3_prepare_v2(db_, "", 0, &statement, nullptr);
   sqlite3_finalize(statement);
   return code == SQLITE_INTERRUPT;
+}
+
+text::Pulse Connection::pulse() const {
+  return [this] {
+    if (interrupted()) throw Interruption();
+  };
 }
 
 }  // namespace rpcroute::sqlite

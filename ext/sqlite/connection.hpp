@@ -7,6 +7,7 @@
 #include <typeindex>
 
 #include "sqlite/api.hpp"
+#include "text/budget.hpp"
 
 namespace rpcroute::sqlite {
 
@@ -34,6 +35,9 @@ class Connection {
 
   /// True once sqlite3_interrupt() was called and the statement in progress has not ended.
   bool interrupted() const;
+
+  /// Ends long work with Interruption once the statement is interrupted; not to outlive the connection.
+  text::Pulse pulse() const;
 
   /// True while a statement that rpcroute itself started is running: nothing may touch the network then, or nested SQL
   /// would be the way around DIRECTONLY.

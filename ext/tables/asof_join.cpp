@@ -105,7 +105,7 @@ class RightSide {
       if (!builder.add(rows)) continue;
       for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].add(rows.value(i));
     }
-    history_ = std::move(builder).build(functions::pulse_of(connection));
+    history_ = std::move(builder).build(connection.pulse());
   }
 
   std::optional<std::size_t> find(const align::AsofQuestion& question) const { return history_.find(question); }
@@ -203,10 +203,9 @@ std::vector<sqlite::Column<AlignedRow>> columns() {
         if (const auto gap = row.alignment->gap(row.position)) std::visit([&](auto value) { result.set(value); }, *gap);
       })};
   for (std::size_t i = 0; i < kMostColumns; ++i) {
-    columns.push_back(column<Row>(kColumnNames[i], "", "the value of that one of columns; NULL when unmatched",
-                                  [i](const Row& row, sqlite::Result result) {
-                                    row.alignment->show(row.position, i, result);
-                                  }));
+    columns.push_back(
+        column<Row>(kColumnNames[i], "", "the value of that one of columns; NULL when unmatched",
+                    [i](const Row& row, sqlite::Result result) { row.alignment->show(row.position, i, result); }));
   }
   return columns;
 }
@@ -226,12 +225,13 @@ const sqlite::Table& asof_join() {
       sqlite::TableOf<AlignedRow>{
           .name = "asof_join",
           .reach = sqlite::Reach::reads,
-          .doc = {"asof_join(left_source, right_source, by, time [, tolerance [, match [, columns]]])",
-                  "One row for each row of left_source with the row of right_source that the function asof_join() would "
-                  "find for it. by and time may be 'left_name=right_name'; by = NULL: no key. Reads both sides before "
-                  "its first row.",
-                  "SELECT left_rowid, gap, c1 FROM asof_join('tx_outcomes', 'rpc_metrics', 'provider_id', 'timestamp', "
-                  "900, '<', '[\"latency_ms\"]')"},
+          .doc =
+              {"asof_join(left_source, right_source, by, time [, tolerance [, match [, columns]]])",
+               "One row for each row of left_source with the row of right_source that the function asof_join() would "
+               "find for it. by and time may be 'left_name=right_name'; by = NULL: no key. Reads both sides before "
+               "its first row.",
+               "SELECT left_rowid, gap, c1 FROM asof_join('tx_outcomes', 'rpc_metrics', 'provider_id', 'timestamp', "
+               "900, '<', '[\"latency_ms\"]')"},
           .columns = columns(),
           .arguments = {{"left_source", Accepts::text(), "table or view, may be schema-qualified or quoted"},
                         {"right_source", Accepts::text(), "table or view, may be schema-qualified or quoted"},

@@ -183,7 +183,7 @@ TEST_CASE("building an index of any shape pulses as it goes and ends when the pu
     std::size_t pulses = 0;
     history().build([&] { ++pulses; });
     // Counted once, laid out in three arrays, kept or not.
-    CHECK(pulses >= 5 * kRows / rpcroute::align::Steps::kBetweenPulses);
+    CHECK(pulses >= 5 * kRows / rpcroute::text::Budget::steps_between_pulses);
     for (std::size_t last = 1; last <= pulses; last += pulses / 8 + 1) {
       std::size_t seen = 0;
       const auto stop = [&] {
