@@ -11,8 +11,8 @@
 #include <stdexcept>
 
 #include "rpc/keys.hpp"
-#include "rpc/text.hpp"
 #include "text/number.hpp"
+#include "text/utf8.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -50,7 +50,7 @@ void read_kind(const Value& entry, Provider& provider) {
   if (kind == "solana") {
     provider.kind = ChainKind::solana;
   } else if (kind != "evm") {
-    complain(provider, "kind must be 'evm' or 'solana', got '" + printable(kind, 40) + "'");
+    complain(provider, "kind must be 'evm' or 'solana', got '" + text::printable(kind, 40) + "'");
   }
 }
 
