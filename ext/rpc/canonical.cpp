@@ -257,8 +257,8 @@ text::JsonTree canonical_error(const text::JsonTree& error, std::string_view met
   const bool solana = is_solana(method);
   const auto decoded = decode_response(R"({"id":null,"error":)" + text::to_json(error) + "}", 0);
   const auto& complaint = std::get<RpcError>(decoded);
-  const Verdict verdict = classify_error(
-      {solana ? ChainKind::solana : ChainKind::evm, method, std::nullopt, complaint.code, complaint.text});
+  const Verdict verdict = classify_error({solana ? chain::ChainKind::solana : chain::ChainKind::evm, method,
+                                          std::nullopt, complaint.code, complaint.text});
   text::JsonTree result;
   result.type = text::JsonTree::Type::object;
   result.members.push_back({"error_class", text_tree(name(verdict.error_class))});

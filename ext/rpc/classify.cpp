@@ -246,8 +246,8 @@ bool runs_transaction(std::string_view method) {
 }
 
 bool concerns(const Rule& rule, const Complaint& complaint) {
-  if (rule.chain == Chain::evm && complaint.chain != ChainKind::evm) return false;
-  if (rule.chain == Chain::solana && complaint.chain != ChainKind::solana) return false;
+  if (rule.chain == Chain::evm && complaint.chain != chain::ChainKind::evm) return false;
+  if (rule.chain == Chain::solana && complaint.chain != chain::ChainKind::solana) return false;
   if (rule.about == About::sending) return sends_transaction(complaint.method);
   return rule.about != About::running || runs_transaction(complaint.method);
 }

@@ -71,7 +71,7 @@ inline rpc::Answer failure(rpc::ErrorClass error_class, std::string kind = "") {
 /// A JSON-RPC error object, judged as the client judges it.
 inline rpc::Answer error(const std::string& method, std::int64_t code, const std::string& text) {
   const std::string words = text::lower(text);
-  const auto verdict = rpc::classify_error({rpc::ChainKind::evm, method, 200, code, words});
+  const auto verdict = rpc::classify_error({chain::ChainKind::evm, method, 200, code, words});
   rpc::Answer answer;
   answer.failure = rpc::Failure{verdict.error_class, std::string(verdict.kind), text, {}};
   answer.error_code = code;
