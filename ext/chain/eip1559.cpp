@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "chain/rlp.hpp"
+#include "text/hex.hpp"
 
 namespace rpcroute::chain {
 namespace {
@@ -10,16 +11,16 @@ namespace {
 constexpr std::uint8_t transaction_type = 2;
 constexpr std::size_t signed_fields = 12;
 
-void append_integer(Bytes& out, const Uint256& value) {
+void append_integer(text::Bytes& out, const Uint256& value) {
   append_rlp(out, value.minimal());
 }
 
-void append_access_list(Bytes& out, const std::vector<AccessListEntry>& access_list) {
-  Bytes entries;
+void append_access_list(text::Bytes& out, const std::vector<AccessListEntry>& access_list) {
+  text::Bytes entries;
   for (const AccessListEntry& entry : access_list) {
-    Bytes keys;
+    text::Bytes keys;
     for (const Hash& key : entry.storage_keys) append_rlp(keys, key);
-    Bytes fields;
+    text::Bytes fields;
     append_rlp(fields, entry.address);
     append_rlp_list(fields, keys);
     append_rlp_list(entries, fields);
@@ -27,22 +28,22 @@ void append_access_list(Bytes& out, const std::vector<AccessListEntry>& access_l
   append_rlp_list(out, entries);
 }
 
-Bytes fields_of(const Eip1559Transaction& transaction) {
-  Bytes fields;
+text::Bytes fields_of(const Eip1559Transaction& transaction) {
+  text::Bytes fields;
   append_integer(fields, transaction.chain_id);
   append_integer(fields, transaction.nonce);
   append_integer(fields, transaction.max_priority_fee_per_gas);
   append_integer(fields, transaction.max_fee_per_gas);
   append_integer(fields, transaction.gas_limit);
-  append_rlp(fields, transaction.to ? BytesView(*transaction.to) : BytesView());
+  append_rlp(fields, transaction.to ? text::BytesView(*transaction.to) : text::BytesView());
   append_integer(fields, transaction.value);
   append_rlp(fields, transaction.data);
   append_access_list(fields, transaction.access_list);
   return fields;
 }
 
-Bytes typed_list(BytesView fields) {
-  Bytes out{transaction_type};
+text::Bytes typed_list(text::BytesView fields) {
+  text::Bytes out{transaction_type};
   append_rlp_list(out, fields);
   return out;
 }
@@ -56,7 +57,7 @@ std::optional<std::array<std::uint8_t, n>> exactly(const RlpItem& item) {
 }
 
 std::optional<Uint256> integer(const RlpItem& item) {
-  const Bytes& digits = item.bytes;
+  const text::Bytes& digits = item.bytes;
   if (item.is_list || digits.size() > 32 || (!digits.empty() && digits.front() == 0)) return std::nullopt;
   Uint256 value;
   std::copy(digits.begin(), digits.end(), value.bytes.end() - static_cast<std::ptrdiff_t>(digits.size()));
@@ -101,19 +102,19 @@ class IntegerReader {
 
 }  // namespace
 
-Bytes signing_payload(const Eip1559Transaction& transaction) {
+text::Bytes signing_payload(const Eip1559Transaction& transaction) {
   return typed_list(fields_of(transaction));
 }
 
-Bytes signed_payload(const Eip1559Transaction& transaction, const Signature& signature) {
-  Bytes fields = fields_of(transaction);
+text::Bytes signed_payload(const Eip1559Transaction& transaction, const Signature& signature) {
+  text::Bytes fields = fields_of(transaction);
   append_integer(fields, std::uint64_t{signature.y_parity});
   append_integer(fields, signature.r);
   append_integer(fields, signature.s);
   return typed_list(fields);
 }
 
-std::optional<std::pair<Eip1559Transaction, Signature>> read_signed_payload(BytesView raw) {
+std::optional<std::pair<Eip1559Transaction, Signature>> read_signed_payload(text::BytesView raw) {
   if (raw.empty() || raw.front() != transaction_type) return std::nullopt;
   const auto list = decode_rlp(raw.subspan(1));
   if (!list || !list->is_list || list->items.size() != signed_fields) return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "chain/keccak.hpp"
 #include "chain/quantity.hpp"
+#include "text/hex.hpp"
 
 namespace rpcroute::chain {
 
@@ -27,7 +28,7 @@ struct Eip1559Transaction {
   std::uint64_t gas_limit = 0;
   std::optional<Address> to;  ///< empty: creates a contract
   Uint256 value;
-  Bytes data;
+  text::Bytes data;
   std::vector<AccessListEntry> access_list;
 
   bool operator==(const Eip1559Transaction&) const = default;
@@ -40,14 +41,14 @@ struct Signature {
 };
 
 /// 0x02 ‖ rlp([fields]): the bytes whose Keccak-256 is signed.
-Bytes signing_payload(const Eip1559Transaction& transaction);
+text::Bytes signing_payload(const Eip1559Transaction& transaction);
 
 /// 0x02 ‖ rlp([fields, yParity, r, s]): the bytes that travel, whose Keccak-256 is the transaction's hash. The leading
 /// zeros of r and s are dropped, as RLP integers demand (19 of 3200 published vectors have some).
-Bytes signed_payload(const Eip1559Transaction& transaction, const Signature& signature);
+text::Bytes signed_payload(const Eip1559Transaction& transaction, const Signature& signature);
 
 /// Reads signed bytes; nullopt when they are not a type-2 transaction in canonical form.
-std::optional<std::pair<Eip1559Transaction, Signature>> read_signed_payload(BytesView raw);
+std::optional<std::pair<Eip1559Transaction, Signature>> read_signed_payload(text::BytesView raw);
 
 /// Whether it is what rpcroute sends: nothing, from `from` to itself, for 21000 gas.
 bool is_probe_transfer(const Eip1559Transaction& transaction, const Address& from);

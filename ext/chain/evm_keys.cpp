@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "chain/evm_signer.hpp"
+#include "text/ascii.hpp"
 #include "text/words.hpp"
 
 namespace rpcroute::chain {
@@ -28,23 +29,17 @@ bool is_key_variable(std::string_view name) {
          name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 std::vector<PrivateKey> keys_of_environment(std::string_view names) {
   std::vector<PrivateKey> keys;
   while (true) {
     const auto comma = names.find(',');
-    const std::string name(trimmed(names.substr(0, comma)));
+    const std::string name(text::trimmed(names.substr(0, comma)));
     if (!is_key_variable(name)) {  // not repeated: it may be the key itself, put where its variable's name belongs
       throw std::invalid_argument("signer: variables are named RPCROUTE_KEY, RPCROUTE_KEY_2 and so on");
     }
     const char* value = std::getenv(name.c_str());
     if (value == nullptr || *value == 0) throw std::invalid_argument("signer: the variable " + name + " is not set");
-    add_key(keys, PrivateKey::read(trimmed(value), "signer: " + name));
+    add_key(keys, PrivateKey::read(text::trimmed(value), "signer: " + name));
     if (comma == std::string_view::npos) return keys;
     names.remove_prefix(comma + 1);
   }
@@ -96,7 +91,7 @@ std::vector<PrivateKey> keys_of_file(const std::string& path) {
   std::string_view rest(reinterpret_cast<const char*>(content.data()), filled);
   for (int line = 1; !rest.empty(); ++line) {
     const auto end = rest.find('\n');
-    const std::string_view text = trimmed(rest.substr(0, end));
+    const std::string_view text = text::trimmed(rest.substr(0, end));
     if (!text.empty())
       add_key(keys, PrivateKey::read(text, "signer: line " + std::to_string(line) + " of the key file"));
     if (end == std::string_view::npos) break;

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "text/hex.hpp"
+
 namespace rpcroute::chain {
 namespace {
 
@@ -71,8 +73,8 @@ PrivateKey PrivateKey::read(std::string_view digits, std::string_view source) {
   SecretBytes secret(key_size);
   bool good = true;
   for (std::size_t i = 0; i < key_size; ++i) {
-    const int high = hex_digit(digits[2 * i]);
-    const int low = hex_digit(digits[2 * i + 1]);
+    const int high = text::hex_digit(digits[2 * i]);
+    const int low = text::hex_digit(digits[2 * i + 1]);
     good = good && high >= 0 && low >= 0;
     secret.data()[i] = static_cast<std::uint8_t>((high & 15) << 4 | (low & 15));
   }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "chain/eip1559.hpp"
-#include "chain/hex.hpp"
 #include "chain/keccak.hpp"
+#include "text/hex.hpp"
 
 namespace rpcroute::chain {
 
@@ -55,7 +55,7 @@ class PrivateKey {
 
 /// A transaction ready to travel.
 struct SignedTransaction {
-  Bytes raw;
+  text::Bytes raw;
   Hash hash{};
 };
 

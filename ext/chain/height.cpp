@@ -9,7 +9,6 @@ namespace rpcroute::chain {
 namespace {
 
 using rapidjson::Value;
-using rpc::ChainKind;
 
 Height malformed(std::string problem) {
   return {std::nullopt, true, std::move(problem)};

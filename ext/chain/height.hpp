@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "rpc/provider.hpp"
+#include "chain/kind.hpp"
 
 namespace rpcroute::chain {
 
@@ -20,27 +20,27 @@ struct Height {
 /// `result_json` is the raw text of a JSON-RPC result. Never guesses: `eth_blockNumber` is a quantity ("0x00a1" is 161)
 /// or, from a lenient node, a JSON integer; null, "0x", "161", 12.5 and heights above 2^63-1 are malformed. Whether
 /// height 0 is to be believed is for the reader of many answers to decide.
-Height height_of(rpc::ChainKind kind, std::string_view method, std::string_view result_json);
+Height height_of(ChainKind kind, std::string_view method, std::string_view result_json);
 
 /// `eth_blockNumber` or `getSlot`.
-std::string_view default_height_method(rpc::ChainKind kind);
+std::string_view default_height_method(ChainKind kind);
 
 /// Whether the method is on the list of those that change nothing: they send, sign, subscribe and administer nothing.
-bool is_read_method(rpc::ChainKind kind, std::string_view method);
+bool is_read_method(ChainKind kind, std::string_view method);
 
 /// The same on the list of any kind.
 bool is_read_method(std::string_view method);
 
 /// Parameters with which the method answers on any node: a JSON array, `[]` where it needs none or where no default has
 /// a meaning.
-std::string default_params(rpc::ChainKind kind, std::string_view method);
+std::string default_params(ChainKind kind, std::string_view method);
 
 /// The parameters of the `newHeads` or slot subscription, and the height in one of its notifications' `result`.
 struct HeadSubscription {
   std::string_view method;
   std::string_view params;
 };
-HeadSubscription head_subscription(rpc::ChainKind kind);
-Height height_of_head(rpc::ChainKind kind, std::string_view result_json);
+HeadSubscription head_subscription(ChainKind kind);
+Height height_of_head(ChainKind kind, std::string_view result_json);
 
 }  // namespace rpcroute::chain

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "text/hex.hpp"
+
 namespace rpcroute::chain {
 
-Hash keccak256(BytesView bytes) {
+Hash keccak256(text::BytesView bytes) {
   Hash digest;
   CryptoPP::Keccak_256 keccak;
   keccak.Update(bytes.data(), bytes.size());
@@ -23,13 +25,13 @@ Address address_of_public_key(std::span<const std::uint8_t, 64> public_key) {
 
 std::optional<Address> read_address(std::string_view text) {
   Address address;
-  if (!from_hex(text, address)) return std::nullopt;
+  if (!text::from_hex(text, address)) return std::nullopt;
   return address;
 }
 
 std::optional<Hash> read_hash(std::string_view text) {
   Hash hash;
-  if (!from_hex(text, hash)) return std::nullopt;
+  if (!text::from_hex(text, hash)) return std::nullopt;
   return hash;
 }
 

@@ -6,14 +6,14 @@
 #include <optional>
 #include <string_view>
 
-#include "chain/hex.hpp"
+#include "text/hex.hpp"
 
 namespace rpcroute::chain {
 
 using Hash = std::array<std::uint8_t, 32>;
 using Address = std::array<std::uint8_t, 20>;
 
-Hash keccak256(BytesView bytes);
+Hash keccak256(text::BytesView bytes);
 
 /// The last 20 bytes of the hash of an uncompressed public key without its 0x04.
 Address address_of_public_key(std::span<const std::uint8_t, 64> public_key);

@@ -128,8 +128,8 @@ const Method* find_in(const Methods& methods, std::string_view name) {
 
 }  // namespace
 
-const Method* find_read_method(rpc::ChainKind kind, std::string_view name) {
-  return kind == rpc::ChainKind::evm ? find_in(evm_methods, name) : find_in(solana_methods, name);
+const Method* find_read_method(ChainKind kind, std::string_view name) {
+  return kind == ChainKind::evm ? find_in(evm_methods, name) : find_in(solana_methods, name);
 }
 
 std::vector<std::string_view> read_method_names() {

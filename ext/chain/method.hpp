@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rpc/provider.hpp"
+#include "chain/kind.hpp"
 
 namespace rpcroute::chain {
 
@@ -30,7 +30,7 @@ struct Method {
 };
 
 /// The method on the list of reads, or nullptr.
-const Method* find_read_method(rpc::ChainKind kind, std::string_view name);
+const Method* find_read_method(ChainKind kind, std::string_view name);
 
 /// The names on the lists of all kinds.
 std::vector<std::string_view> read_method_names();

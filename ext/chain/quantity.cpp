@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "text/hex.hpp"
+
 namespace rpcroute::chain {
 namespace {
 
@@ -23,13 +25,13 @@ Uint256::Uint256(std::uint64_t value) {
   for (std::size_t i = 0; i < 8; ++i) bytes[31 - i] = static_cast<std::uint8_t>(value >> (8 * i));
 }
 
-BytesView Uint256::minimal() const {
+text::BytesView Uint256::minimal() const {
   const auto first = std::find_if(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte != 0; });
   return {first, bytes.end()};
 }
 
 std::uint64_t Uint256::saturated() const {
-  const BytesView digits = minimal();
+  const text::BytesView digits = minimal();
   if (digits.size() > 8) return std::numeric_limits<std::uint64_t>::max();
   std::uint64_t value = 0;
   for (const std::uint8_t byte : digits) value = value << 8 | byte;
@@ -43,7 +45,7 @@ std::optional<Uint256> read_quantity256(std::string_view text) {
   if (text.size() > 64) return std::nullopt;
   Uint256 value;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const int digit = hex_digit(text[text.size() - 1 - i]);
+    const int digit = text::hex_digit(text[text.size() - 1 - i]);
     if (digit < 0) return std::nullopt;
     value.bytes[31 - i / 2] |= static_cast<std::uint8_t>(digit << (i % 2 * 4));
   }
@@ -74,7 +76,7 @@ std::optional<std::int64_t> parse_quantity(const rapidjson::Value& value) {
 
 std::string quantity(std::uint64_t value) {
   const Uint256 wide(value);
-  const std::string padded = to_hex(wide.bytes);
+  const std::string padded = text::to_hex(wide.bytes);
   const auto first = padded.find_first_not_of('0', 2);
   return first == std::string::npos ? "0x0" : "0x" + padded.substr(first);
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "chain/hex.hpp"
+#include "text/hex.hpp"
 
 namespace rpcroute::chain {
 
@@ -25,7 +25,7 @@ struct Uint256 {
   auto operator<=>(const Uint256&) const = default;
 
   /// The bytes without leading zeros; none for 0. This is how RLP writes integers.
-  BytesView minimal() const;
+  text::BytesView minimal() const;
 
   /// The value, or the largest that fits.
   std::uint64_t saturated() const;

@@ -8,6 +8,7 @@
 
 #include "chain/eip1559.hpp"
 #include "chain/keccak.hpp"
+#include "text/ascii.hpp"
 
 namespace rpcroute::chain {
 namespace {
@@ -24,13 +25,6 @@ rapidjson::Document parse(std::string_view json) {
 
 std::string_view text_of(const Value& value) {
   return value.IsString() ? std::string_view(value.GetString(), value.GetStringLength()) : std::string_view();
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
 }
 
 /// A member that is there and not null.
@@ -64,7 +58,7 @@ std::uint64_t required_quantity(const Value& object, const char* name) {
 
 std::string hash_of(const Value* value, const char* name) {
   if (value == nullptr || !read_hash(text_of(*value))) throw Misread{std::string(name) + " is not a hash"};
-  return lower(text_of(*value));
+  return text::lower(text_of(*value));
 }
 
 /// Of a sealed block. Nodes mark one that is not by null, by no hash at all, or by a hash of zeros: then it is empty.
@@ -84,8 +78,8 @@ BlockTransaction block_transaction(const Value& value) {
   const Value& object = object_of(value, "transaction");
   BlockTransaction transaction;
   transaction.hash = hash_of(member(object, "hash"), "hash");
-  if (const Value* from = member(object, "from")) transaction.from = lower(text_of(*from));
-  if (const Value* to = member(object, "to")) transaction.to = lower(text_of(*to));
+  if (const Value* from = member(object, "from")) transaction.from = text::lower(text_of(*from));
+  if (const Value* to = member(object, "to")) transaction.to = text::lower(text_of(*to));
   transaction.nonce = required_quantity(object, "nonce");
   if (const Value* amount = member(object, "value")) {
     transaction.value = read_quantity256(*amount).value_or(Uint256(1));
@@ -124,7 +118,7 @@ std::optional<Receipt> read_receipt(std::string_view json, std::string_view tran
   const Value& object = object_of(document, "receipt");
   Receipt receipt;
   receipt.transaction_hash = hash_of(member(object, "transactionHash"), "transactionHash");
-  if (receipt.transaction_hash != lower(transaction_hash)) throw Misread{"the receipt is another transaction's"};
+  if (receipt.transaction_hash != text::lower(transaction_hash)) throw Misread{"the receipt is another transaction's"};
   std::string block_hash = block_hash_in(object, "blockHash");
   const auto block_number = height_in(object, "blockNumber");
   if (!block_hash.empty() && block_number) {
@@ -173,7 +167,7 @@ std::optional<KnownTransaction> read_transaction(std::string_view json, std::str
   const rapidjson::Document document = parse(json);
   if (document.IsNull()) return std::nullopt;
   const Value& object = object_of(document, "transaction");
-  if (hash_of(member(object, "hash"), "hash") != lower(transaction_hash)) {
+  if (hash_of(member(object, "hash"), "hash") != text::lower(transaction_hash)) {
     throw Misread{"the answer is another transaction"};
   }
   KnownTransaction known;
@@ -207,7 +201,7 @@ std::optional<std::string> read_first_account(std::string_view json) {
   if (document.Empty()) return std::nullopt;
   const std::string_view account = text_of(document[0]);
   if (!read_address(account)) throw Misread{"the first account is not an address"};
-  return lower(account);
+  return text::lower(account);
 }
 
 }  // namespace rpcroute::chain

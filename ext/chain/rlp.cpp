@@ -1,5 +1,7 @@
 #include "chain/rlp.hpp"
 
+#include "text/hex.hpp"
+
 namespace rpcroute::chain {
 namespace {
 
@@ -8,7 +10,7 @@ constexpr std::uint8_t list_offset = 0xc0;
 constexpr std::size_t longest_short = 55;
 constexpr int deepest = 64;
 
-void append_header(Bytes& out, std::uint8_t offset, std::size_t size) {
+void append_header(text::Bytes& out, std::uint8_t offset, std::size_t size) {
   if (size <= longest_short) {
     out.push_back(static_cast<std::uint8_t>(offset + size));
     return;
@@ -27,7 +29,7 @@ struct Header {
 };
 
 /// The length that follows a long prefix; nullopt when it is cut off, padded, or would have fitted the prefix.
-std::optional<std::size_t> long_size(BytesView digits) {
+std::optional<std::size_t> long_size(text::BytesView digits) {
   if (digits.size() > sizeof(std::size_t) || digits.front() == 0) return std::nullopt;
   std::size_t size = 0;
   for (const std::uint8_t digit : digits) size = size << 8 | digit;
@@ -35,7 +37,7 @@ std::optional<std::size_t> long_size(BytesView digits) {
   return size;
 }
 
-std::optional<Header> read_header(BytesView bytes) {
+std::optional<Header> read_header(text::BytesView bytes) {
   if (bytes.empty()) return std::nullopt;
   const std::uint8_t prefix = bytes.front();
   if (prefix < string_offset) return Header{false, 0, 1};
@@ -56,10 +58,10 @@ std::optional<Header> read_header(BytesView bytes) {
 }
 
 /// Takes one item off the front of `bytes`.
-std::optional<RlpItem> take_item(BytesView& bytes, int depth) {
+std::optional<RlpItem> take_item(text::BytesView& bytes, int depth) {
   const auto header = read_header(bytes);
   if (!header || depth > deepest) return std::nullopt;
-  BytesView content = bytes.subspan(header->start, header->size);
+  text::BytesView content = bytes.subspan(header->start, header->size);
   bytes = bytes.subspan(header->start + header->size);
   RlpItem item;
   item.is_list = header->is_list;
@@ -77,33 +79,33 @@ std::optional<RlpItem> take_item(BytesView& bytes, int depth) {
 
 }  // namespace
 
-void append_rlp(Bytes& out, BytesView bytes) {
+void append_rlp(text::Bytes& out, text::BytesView bytes) {
   const bool is_its_own_encoding = bytes.size() == 1 && bytes.front() < string_offset;
   if (!is_its_own_encoding) append_header(out, string_offset, bytes.size());
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-void append_rlp_list(Bytes& out, BytesView payload) {
+void append_rlp_list(text::Bytes& out, text::BytesView payload) {
   append_header(out, list_offset, payload.size());
   out.insert(out.end(), payload.begin(), payload.end());
 }
 
-Bytes encode_rlp(const RlpItem& item) {
-  Bytes out;
+text::Bytes encode_rlp(const RlpItem& item) {
+  text::Bytes out;
   if (!item.is_list) {
     append_rlp(out, item.bytes);
     return out;
   }
-  Bytes payload;
+  text::Bytes payload;
   for (const RlpItem& inner : item.items) {
-    const Bytes encoded = encode_rlp(inner);
+    const text::Bytes encoded = encode_rlp(inner);
     payload.insert(payload.end(), encoded.begin(), encoded.end());
   }
   append_rlp_list(out, payload);
   return out;
 }
 
-std::optional<RlpItem> decode_rlp(BytesView bytes) {
+std::optional<RlpItem> decode_rlp(text::BytesView bytes) {
   auto item = take_item(bytes, 0);
   if (!item || !bytes.empty()) return std::nullopt;
   return item;

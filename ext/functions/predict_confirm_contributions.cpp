@@ -2,7 +2,7 @@
 #include "functions/functions.hpp"
 #include "functions/prediction_arguments.hpp"
 #include "model/explain.hpp"
-#include "rpc/json.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::functions {
 namespace {
@@ -47,7 +47,7 @@ struct PredictConfirmContributions {
     const auto parts = Explaining::of(call, prediction.model()).explain(prediction.features());
     std::string json = "{";
     for (std::size_t i = 0; i < parts.features.size(); ++i) {
-      json += rpc::json_literal(prediction.model()->feature_names()[i]) + ":" + number(parts.features[i]) + ",";
+      json += text::json_literal(prediction.model()->feature_names()[i]) + ":" + number(parts.features[i]) + ",";
     }
     call.result().set_json(json + "\"bias\":" + number(parts.bias) + "}");
   }

@@ -4,7 +4,7 @@
 #include "functions/functions.hpp"
 #include "model/xgboost_library.hpp"
 #include "rpc/curl_library.hpp"
-#include "rpc/sha256.hpp"
+#include "text/sha256.hpp"
 
 namespace rpcroute::functions {
 namespace {
@@ -49,7 +49,7 @@ struct Sha256 {
     const sqlite::Value value = arguments[0];
     if (value.is_null()) return;
     const auto bytes = value.is_blob() ? value.blob() : std::as_bytes(std::span(value.text()));
-    call.result().set(rpc::sha256_hex(bytes));
+    call.result().set(text::sha256_hex(bytes));
   }
 };
 

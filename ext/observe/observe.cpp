@@ -133,7 +133,7 @@ class Polling {
     const rpc::Provider& provider = *poll.provider;
     const std::string& method = poll.observation.method;
     if (provider.config_error.empty() && method != websocket_method && !chain::is_read_method(provider.kind, method)) {
-      const std::string kind = provider.kind == rpc::ChainKind::evm ? "evm" : "solana";
+      const std::string kind = provider.kind == chain::ChainKind::evm ? "evm" : "solana";
       fail(poll.observation, {ErrorClass::config, "unsupported",
                               "method " + method + " is not among the read methods of " + kind, std::nullopt});
       return false;

@@ -3,9 +3,8 @@
 #include <chrono>
 
 #include "rpc/classify.hpp"
-#include "rpc/json.hpp"
 #include "rpc/json_rpc.hpp"
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -15,14 +14,14 @@ constexpr std::size_t max_words = std::size_t{16} << 10;
 
 /// What a body that is no JSON-RPC says: nothing, when it is a web page, whose menus talk of billing and limits.
 std::string_view words_of(std::string_view body) {
-  const std::string_view text = trimmed(body).substr(0, max_words);
+  const std::string_view text = text::trimmed(body).substr(0, max_words);
   return text.starts_with('<') ? std::string_view() : text;
 }
 
 Failure failure_of(const RpcError& error, const HttpReply& reply, const Asked& asked) {
   const Verdict verdict = classify_error({asked.chain, asked.method, reply.status, error.code, error.text});
   std::string words = error.message.empty() ? std::string(error.data) : error.message;
-  if (trimmed(words).empty()) words = "error " + (error.code ? std::to_string(*error.code) : "without a code");
+  if (text::trimmed(words).empty()) words = "error " + (error.code ? std::to_string(*error.code) : "without a code");
   return {verdict.error_class, std::string(verdict.kind),
           redact(std::string_view(words).substr(0, max_words), asked.endpoint),
           asked_wait(reply.retry_after, error.backoff_seconds, reply.timestamp)};

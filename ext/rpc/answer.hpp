@@ -13,7 +13,7 @@ namespace rpcroute::rpc {
 /// What must be known about a call to read its answer.
 struct Asked {
   Endpoint endpoint;
-  ChainKind chain;
+  chain::ChainKind chain;
   std::string method;
   std::uint64_t id;
 };

@@ -6,12 +6,12 @@
 #include <span>
 
 #include "rpc/classify.hpp"
-#include "rpc/digits.hpp"
-#include "rpc/json.hpp"
 #include "rpc/json_rpc.hpp"
-#include "rpc/json_tree.hpp"
-#include "rpc/sha256.hpp"
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
+#include "text/digits.hpp"
+#include "text/json.hpp"
+#include "text/json_tree.hpp"
+#include "text/sha256.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -133,11 +133,11 @@ const Names fee_history = {"oldestBlock", "baseFeePerGas", "gasUsedRatio", "rewa
 const Names optional_fields = {"to",   "contractAddress", "blockHash", "blockNumber", "transactionIndex", "logIndex",
                                "hash", "number"};
 
-bool has(const JsonTree& object, std::initializer_list<std::string_view> names) {
+bool has(const text::JsonTree& object, std::initializer_list<std::string_view> names) {
   return std::all_of(names.begin(), names.end(), [&](std::string_view name) { return object.find(name) != nullptr; });
 }
 
-const Names* record_of(const JsonTree& object) {
+const Names* record_of(const text::JsonTree& object) {
   if (has(object, {"parentHash", "stateRoot"})) return &block;
   if (has(object, {"transactionHash", "cumulativeGasUsed"})) return &receipt;
   if (has(object, {"address", "topics", "data"})) return &event_log;
@@ -153,26 +153,26 @@ bool is_solana(std::string_view method) {
 /// A value's type as its place tells it.
 enum class Place { data, quantity, solana };
 
-bool is_zero(const JsonTree* value) {
+bool is_zero(const text::JsonTree* value) {
   return value != nullptr && value->is_text() && value->scalar == "0x0";
 }
 
-void drop(JsonTree& object, std::string_view name) {
+void drop(text::JsonTree& object, std::string_view name) {
   std::erase_if(object.members, [&](const auto& member) { return member.name == name; });
 }
 
-void rename(JsonTree& object, std::string_view from, std::string to) {
+void rename(text::JsonTree& object, std::string_view from, std::string to) {
   for (auto& [name, value] : object.members) {
     if (name == from) name = std::move(to);
   }
   std::sort(object.members.begin(), object.members.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
-void canonicalise(JsonTree& tree, Place place);
+void canonicalise(text::JsonTree& tree, Place place);
 
 /// After its fields are canonical. A transaction of type 0 may lack type and chainId; of the other types' v and
 /// yParity, which are the same number, clients send one or both.
-void settle_transaction(JsonTree& object) {
+void settle_transaction(text::JsonTree& object) {
   const bool legacy = object.find("type") == nullptr || is_zero(object.find("type"));
   if (legacy) {
     drop(object, "type");
@@ -185,8 +185,8 @@ void settle_transaction(JsonTree& object) {
 }
 
 /// A creation that failed made no contract, though some clients name its address; blobs are for type 3 alone.
-void settle_receipt(JsonTree& object) {
-  const JsonTree* type = object.find("type");
+void settle_receipt(text::JsonTree& object) {
+  const text::JsonTree* type = object.find("type");
   const bool blobs = type != nullptr && type->scalar == "0x3";
   if (is_zero(object.find("status"))) drop(object, "contractAddress");
   if (is_zero(type)) drop(object, "type");
@@ -196,12 +196,12 @@ void settle_receipt(JsonTree& object) {
   }
 }
 
-void settle_log(JsonTree& object) {
-  const JsonTree* removed = object.find("removed");
+void settle_log(text::JsonTree& object) {
+  const text::JsonTree* removed = object.find("removed");
   if (removed != nullptr && removed->scalar == "false") drop(object, "removed");
 }
 
-void canonicalise_object(JsonTree& object, Place place) {
+void canonicalise_object(text::JsonTree& object, Place place) {
   const Names* record = place == Place::solana ? nullptr : record_of(object);
   std::erase_if(object.members, [&](const auto& member) {
     const bool optional = place != Place::solana && member.value.is_null() && optional_fields.contains(member.name);
@@ -217,53 +217,53 @@ void canonicalise_object(JsonTree& object, Place place) {
   if (record == &event_log) settle_log(object);
 }
 
-void canonicalise_scalar(JsonTree& value, Place place) {
-  const bool number = value.type == JsonTree::Type::number;
-  if (number) value.scalar = canonical_number(value.scalar);
+void canonicalise_scalar(text::JsonTree& value, Place place) {
+  const bool number = value.type == text::JsonTree::Type::number;
+  if (number) value.scalar = text::canonical_number(value.scalar);
   if (place == Place::quantity && (number || value.scalar.starts_with("0x"))) {
-    if (auto quantity = canonical_quantity(value.scalar)) {
-      value.type = JsonTree::Type::text;
+    if (auto quantity = text::canonical_quantity(value.scalar)) {
+      value.type = text::JsonTree::Type::text;
       value.scalar = std::move(*quantity);
       return;
     }
   }
   const bool hexadecimal = value.is_text() && value.scalar.starts_with("0x") &&
                            value.scalar.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string::npos;
-  if (place != Place::solana && hexadecimal) value.scalar = lower(value.scalar);
+  if (place != Place::solana && hexadecimal) value.scalar = text::lower(value.scalar);
 }
 
-void canonicalise(JsonTree& tree, Place place) {
-  if (tree.type == JsonTree::Type::object) return canonicalise_object(tree, place);
-  for (JsonTree& element : tree.elements) canonicalise(element, place);
-  if (tree.is_text() || tree.type == JsonTree::Type::number) canonicalise_scalar(tree, place);
+void canonicalise(text::JsonTree& tree, Place place) {
+  if (tree.type == text::JsonTree::Type::object) return canonicalise_object(tree, place);
+  for (text::JsonTree& element : tree.elements) canonicalise(element, place);
+  if (tree.is_text() || tree.type == text::JsonTree::Type::number) canonicalise_scalar(tree, place);
 }
 
-JsonTree text_tree(std::string_view text) {
-  JsonTree tree;
-  tree.type = JsonTree::Type::text;
+text::JsonTree text_tree(std::string_view text) {
+  text::JsonTree tree;
+  tree.type = text::JsonTree::Type::text;
   tree.scalar = text;
   return tree;
 }
 
 /// Nethermind puts a revert's data as "Reverted 0x…".
-JsonTree canonical_error_data(JsonTree data, Place place) {
+text::JsonTree canonical_error_data(text::JsonTree data, Place place) {
   constexpr std::string_view prefix = "reverted 0x";
-  if (data.is_text() && lower(data.scalar).starts_with(prefix)) data.scalar.erase(0, prefix.size() - 2);
+  if (data.is_text() && text::lower(data.scalar).starts_with(prefix)) data.scalar.erase(0, prefix.size() - 2);
   canonicalise(data, place);
   return data;
 }
 
-JsonTree canonical_error(const JsonTree& error, std::string_view method) {
+text::JsonTree canonical_error(const text::JsonTree& error, std::string_view method) {
   const bool solana = is_solana(method);
-  const auto decoded = decode_response(R"({"id":null,"error":)" + to_json(error) + "}", 0);
+  const auto decoded = decode_response(R"({"id":null,"error":)" + text::to_json(error) + "}", 0);
   const auto& complaint = std::get<RpcError>(decoded);
-  const Verdict verdict = classify_error(
-      {solana ? ChainKind::solana : ChainKind::evm, method, std::nullopt, complaint.code, complaint.text});
-  JsonTree result;
-  result.type = JsonTree::Type::object;
+  const Verdict verdict = classify_error({solana ? chain::ChainKind::solana : chain::ChainKind::evm, method,
+                                          std::nullopt, complaint.code, complaint.text});
+  text::JsonTree result;
+  result.type = text::JsonTree::Type::object;
   result.members.push_back({"error_class", text_tree(name(verdict.error_class))});
   result.members.push_back({"error_kind", text_tree(verdict.kind)});
-  const JsonTree* data = error.find("data");
+  const text::JsonTree* data = error.find("data");
   if (data != nullptr && !data->is_null()) {
     result.members.insert(result.members.begin(),
                           {"data", canonical_error_data(*data, solana ? Place::solana : Place::data)});
@@ -271,26 +271,26 @@ JsonTree canonical_error(const JsonTree& error, std::string_view method) {
   return result;
 }
 
-bool is_error_object(const JsonTree& tree) {
+bool is_error_object(const text::JsonTree& tree) {
   return has(tree, {"code", "message"}) && tree.members.size() <= 3;
 }
 
-JsonTree canonical_result(JsonTree tree, std::string_view method) {
-  const JsonTree* context = tree.find("context");
+text::JsonTree canonical_result(text::JsonTree tree, std::string_view method) {
+  const text::JsonTree* context = tree.find("context");
   if (context != nullptr && context->find("slot") != nullptr && tree.find("value") != nullptr) drop(tree, "context");
-  if (method == "eth_getLogs" && tree.is_null()) tree.type = JsonTree::Type::array;
+  if (method == "eth_getLogs" && tree.is_null()) tree.type = text::JsonTree::Type::array;
   canonicalise(tree, is_solana(method)                   ? Place::solana
                      : quantity_methods.contains(method) ? Place::quantity
                                                          : Place::data);
   return tree;
 }
 
-JsonTree canonical_tree(std::string_view json, std::string_view method) {
-  JsonTree tree = parse_tree(json);
+text::JsonTree canonical_tree(std::string_view json, std::string_view method) {
+  text::JsonTree tree = text::parse_tree(json);
   if (tree.find("jsonrpc") != nullptr) {
-    const JsonTree* error = tree.find("error");
-    if (error != nullptr && error->type == JsonTree::Type::object) return canonical_error(*error, method);
-    const JsonTree* result = tree.find("result");
+    const text::JsonTree* error = tree.find("error");
+    if (error != nullptr && error->type == text::JsonTree::Type::object) return canonical_error(*error, method);
+    const text::JsonTree* result = tree.find("result");
     if (result != nullptr) return canonical_result(*result, method);
   }
   if (is_error_object(tree)) return canonical_error(tree, method);
@@ -300,20 +300,20 @@ JsonTree canonical_tree(std::string_view json, std::string_view method) {
 }  // namespace
 
 std::string canonical(std::string_view json, std::string_view method) {
-  return to_json(canonical_tree(json, method));
+  return text::to_json(canonical_tree(json, method));
 }
 
 std::string canonical_digest(std::string_view json, std::string_view method) {
   const std::string text = canonical(json, method);
-  return sha256_hex(std::as_bytes(std::span(text)));
+  return text::sha256_hex(std::as_bytes(std::span(text)));
 }
 
 std::string canonical_diff(std::string_view a, std::string_view b, std::string_view method) {
   std::vector<std::string> paths;
-  append_differences(canonical_tree(a, method), canonical_tree(b, method), "$", paths);
+  text::append_differences(canonical_tree(a, method), canonical_tree(b, method), "$", paths);
   std::string json = "[";
   const char* separator = "";
-  for (const std::string& path : paths) json += std::exchange(separator, ",") + json_literal(path);
+  for (const std::string& path : paths) json += std::exchange(separator, ",") + text::json_literal(path);
   return json + "]";
 }
 

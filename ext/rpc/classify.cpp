@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -236,8 +236,8 @@ bool holds(std::string_view phrase, std::string_view text) {
 
 /// What phrases are sought in: the text, and on another line the words of its names.
 std::string searched(std::string_view text) {
-  const std::string plain = lower(text);
-  const std::string words = lower(spaced(text));
+  const std::string plain = text::lower(text);
+  const std::string words = text::lower(text::spaced(text));
   return words == plain ? plain : plain + '\n' + words;
 }
 
@@ -246,8 +246,8 @@ bool runs_transaction(std::string_view method) {
 }
 
 bool concerns(const Rule& rule, const Complaint& complaint) {
-  if (rule.chain == Chain::evm && complaint.chain != ChainKind::evm) return false;
-  if (rule.chain == Chain::solana && complaint.chain != ChainKind::solana) return false;
+  if (rule.chain == Chain::evm && complaint.chain != chain::ChainKind::evm) return false;
+  if (rule.chain == Chain::solana && complaint.chain != chain::ChainKind::solana) return false;
   if (rule.about == About::sending) return sends_transaction(complaint.method);
   return rule.about != About::running || runs_transaction(complaint.method);
 }

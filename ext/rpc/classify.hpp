@@ -12,7 +12,7 @@
 namespace rpcroute::rpc {
 
 struct Complaint {
-  ChainKind chain = ChainKind::evm;
+  chain::ChainKind chain = chain::ChainKind::evm;
   std::string_view method;
   std::optional<long> http_status;
   std::optional<std::int64_t> code;  ///< of the JSON-RPC error object

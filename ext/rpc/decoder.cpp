@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
 
 namespace rpcroute::rpc {
 
@@ -110,7 +110,7 @@ void Decoder::begin_header() {
 void Decoder::add_codings(std::string_view value) {
   while (!begun_ && !value.empty()) {
     const std::size_t end = std::min(value.find(','), value.size());
-    std::string coding = lower(trimmed(value.substr(0, end)));
+    std::string coding = text::lower(text::trimmed(value.substr(0, end)));
     if (!coding.empty() && coding != "identity" && coding != "none") codings_.push_back(std::move(coding));
     value.remove_prefix(std::min(end + 1, value.size()));
   }

@@ -11,7 +11,8 @@
 
 #include "rpc/descriptors.hpp"
 #include "rpc/template.hpp"
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
+#include "text/utf8.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -40,7 +41,7 @@ constexpr unsigned int punycode = 0;
 void check_characters(std::string_view url) {
   for (const char c : url) {
     if (c == '\0') throw ConfigError{"holds a NUL character"};
-    if (is_control(c)) throw ConfigError{"holds a control character"};
+    if (text::is_control(c)) throw ConfigError{"holds a control character"};
     if (c == ' ') throw ConfigError{"holds a space"};
     if (c == '\\') throw ConfigError{"holds a backslash"};
   }
@@ -48,7 +49,7 @@ void check_characters(std::string_view url) {
 
 std::string scheme_of(std::string_view url) {
   const std::size_t end = url.find("://");
-  return end == std::string_view::npos ? std::string() : lower(url.substr(0, end));
+  return end == std::string_view::npos ? std::string() : text::lower(url.substr(0, end));
 }
 
 void check_scheme(std::string_view scheme, Transport transport) {
@@ -64,7 +65,7 @@ CurlUrl parsed(std::string_view url, std::string_view scheme) {
   const bool secure = scheme == "https" || scheme == "wss";
   const std::string as_http = (secure ? "https" : "http") + std::string(url.substr(scheme.size()));
   const CURLUcode code = curl_url_set(handle.get(), CURLUPART_URL, as_http.c_str(), 0);
-  if (code != CURLUE_OK) throw ConfigError{lower(curl_url_strerror(code))};
+  if (code != CURLUE_OK) throw ConfigError{text::lower(curl_url_strerror(code))};
   const bool user_info = !url_part(handle, CURLUPART_USER).empty() || !url_part(handle, CURLUPART_PASSWORD).empty();
   const std::string_view authority =
       url.substr(scheme.size() + 3, url.find_first_of("/?#", scheme.size() + 3) - scheme.size() - 3);
@@ -107,7 +108,7 @@ std::string shown_url(const Expansion& expansion, std::string_view scheme) {
   const std::size_t begin = scheme.size() + 3;
   const std::size_t end = std::min(url.find_first_of("/?#", begin), url.size());
   std::string shown = std::string(scheme) + "://";
-  if (!expansion.filled_within(begin, end)) shown += printable(url.substr(begin, end - begin)) + "/";
+  if (!expansion.filled_within(begin, end)) shown += text::printable(url.substr(begin, end - begin)) + "/";
   return shown + "…";
 }
 
@@ -136,25 +137,25 @@ bool is_token(std::string_view name) {
 
 std::string header_line(std::string_view name, const rapidjson::Value& value, const Environment& environment,
                         Secrets& secrets) {
-  const std::string shown = "header '" + printable(name, 40) + "' ";
+  const std::string shown = "header '" + text::printable(name, 40) + "' ";
   if (!is_token(name)) throw ConfigError{shown + "has a name that HTTP does not allow"};
-  const std::string folded = lower(name);
+  const std::string folded = text::lower(name);
   const bool framing = std::find(framing_headers.begin(), framing_headers.end(), folded) != framing_headers.end();
   if (framing || folded.starts_with("sec-websocket-")) throw ConfigError{shown + "is not the provider's to set"};
   if (!value.IsString()) throw ConfigError{shown + "must be a text"};
   const Expansion expansion = expand(std::string_view(value.GetString(), value.GetStringLength()), environment);
   add_filled_secrets(expansion, secrets);
-  if (std::any_of(expansion.text.begin(), expansion.text.end(), is_control)) {
+  if (std::any_of(expansion.text.begin(), expansion.text.end(), text::is_control)) {
     throw ConfigError{shown + "holds a line break or another control character"};
   }
-  const std::string_view text = trimmed(expansion.text);
+  const std::string_view text = text::trimmed(expansion.text);
   secrets.add(text);
   secrets.add_parts(text, " ,;=:");
   return std::string(name) + (text.empty() ? ";" : ": ") + std::string(text);
 }
 
 void resolve_headers(std::string_view json, const Environment& environment, Endpoint& endpoint) {
-  if (trimmed(json).empty()) return;
+  if (text::trimmed(json).empty()) return;
   rapidjson::Document document;
   document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(json.data(), json.size());
   if (document.HasParseError() || !document.IsObject()) throw ConfigError{"headers must be a JSON object"};
@@ -202,7 +203,7 @@ std::variant<Endpoint, Failure> resolve_endpoint(const Provider& provider, Trans
 }
 
 std::string redact(std::string_view text, const Endpoint& endpoint) {
-  return printable(endpoint.secrets.scrubbed(text));
+  return text::printable(endpoint.secrets.scrubbed(text));
 }
 
 }  // namespace rpcroute::rpc

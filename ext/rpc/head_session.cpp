@@ -12,10 +12,10 @@
 
 #include "rpc/classify.hpp"
 #include "rpc/descriptors.hpp"
-#include "rpc/json.hpp"
 #include "rpc/json_rpc.hpp"
 #include "rpc/resolver.hpp"
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
+#include "text/json.hpp"
 #include "text/words.hpp"
 
 namespace rpcroute::rpc {
@@ -39,9 +39,9 @@ double milliseconds(Clock::duration duration) {
 
 /// The raw `params.result` of a notification; empty when the message is none.
 std::string_view notified_result(std::string_view message) {
-  for (const JsonMember& member : json_members(message)) {
+  for (const text::JsonMember& member : text::json_members(message)) {
     if (member.name != "params" || !member.value.starts_with('{')) continue;
-    for (const JsonMember& inner : json_members(member.value)) {
+    for (const text::JsonMember& inner : text::json_members(member.value)) {
       if (inner.name == "result") return inner.value;
     }
   }
@@ -162,7 +162,7 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
       http.set(beast::http::field::user_agent, "rpcroute/" RPCROUTE_VERSION);
       for (const std::string& line : endpoint_.headers) {
         const std::size_t end = line.find_first_of(":;");
-        http.set(line.substr(0, end), std::string(trimmed(std::string_view(line).substr(end + 1))));
+        http.set(line.substr(0, end), std::string(text::trimmed(std::string_view(line).substr(end + 1))));
       }
     }));
     stream_.async_handshake(upgrade_, authority(), endpoint_.target,
@@ -211,10 +211,10 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
     const auto data = incoming_.cdata();
     const std::string_view message(static_cast<const char*>(data.data()), data.size());
     answer_.response_bytes += static_cast<std::int64_t>(message.size());
-    if (const auto problem = json_problem(message)) {
+    if (const auto problem = text::json_problem(message)) {
       return finish(Failure{ErrorClass::malformed, "", "a message is not JSON: " + *problem, {}});
     }
-    const std::string_view object = trimmed(message);
+    const std::string_view object = text::trimmed(message);
     const std::string_view head = object.starts_with('{') ? notified_result(object) : std::string_view();
     if (!head.empty()) {
       answer_.first_message_ms = milliseconds(seen - subscribing_);
@@ -243,7 +243,7 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
   void fail(ErrorClass error_class, error_code error) {
     const bool is_the_systems = error.category() == boost::system::system_category();
     if (is_the_systems && is_descriptor_shortage(error.value())) return finish(descriptor_shortage());
-    std::string words = is_the_systems ? text::system_words(error.value()) : lower(error.message());
+    std::string words = is_the_systems ? text::system_words(error.value()) : text::lower(error.message());
     if (error == websocket::error::message_too_big || error == websocket::error::buffer_overflow) {
       error_class = ErrorClass::too_large;
       words = "a message is larger than " + std::to_string(request_.max_message_bytes) + " bytes";

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "rpc/json.hpp"
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -38,11 +38,11 @@ Id compare_id(std::string_view json, std::uint64_t id) {
 void search_data(std::string_view json, RpcError& error) {
   if (json.empty()) return;
   if (json.front() == '"') {
-    error.text += ' ' + json_text(json);
+    error.text += ' ' + text::json_text(json);
   } else if (json.front() == '[') {
-    for (const std::string_view element : json_elements(json)) search_data(element, error);
+    for (const std::string_view element : text::json_elements(json)) search_data(element, error);
   } else if (json.front() == '{') {
-    for (const JsonMember& member : json_members(json)) {
+    for (const text::JsonMember& member : text::json_members(json)) {
       if (member.name == "backoff_seconds") error.backoff_seconds = number<double>(unquoted(member.value));
       search_data(member.value, error);
     }
@@ -52,12 +52,12 @@ void search_data(std::string_view json, RpcError& error) {
 RpcError read_error(std::string_view json) {
   RpcError error;
   if (json.front() == '"') {
-    error.message = json_text(json);
+    error.message = text::json_text(json);
   } else if (json.front() == '{') {
-    for (const JsonMember& member : json_members(json)) {
+    for (const text::JsonMember& member : text::json_members(json)) {
       const bool is_text = member.value.front() == '"';
       if (member.name == "code") error.code = number<std::int64_t>(unquoted(member.value));
-      if (member.name == "message") error.message = is_text ? json_text(member.value) : std::string(member.value);
+      if (member.name == "message") error.message = is_text ? text::json_text(member.value) : std::string(member.value);
       if (member.name == "data" && member.value != "null") error.data = member.value;
     }
   }
@@ -75,7 +75,7 @@ struct Envelope {
 
 Envelope read_envelope(std::string_view object) {
   Envelope envelope;
-  for (const JsonMember& member : json_members(object)) {
+  for (const text::JsonMember& member : text::json_members(object)) {
     if (member.name == "id") envelope.id = member.value;
     if (member.name == "result") envelope.result = member.value;
     if (member.name == "error") envelope.error = member.value;
@@ -88,19 +88,19 @@ Envelope read_envelope(std::string_view object) {
 }  // namespace
 
 std::string encode_request(std::uint64_t id, std::string_view method, std::string_view params) {
-  const std::string_view text = trimmed(params);
-  if (text.empty() || (text.front() != '[' && text.front() != '{') || json_problem(text)) {
+  const std::string_view text = text::trimmed(params);
+  if (text.empty() || (text.front() != '[' && text.front() != '{') || text::json_problem(text)) {
     throw std::invalid_argument("params must be a JSON array or object");
   }
-  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)" + json_literal(method) + R"(,"params":)" +
-         std::string(text) + "}";
+  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)" + text::json_literal(method) +
+         R"(,"params":)" + std::string(text) + "}";
 }
 
 std::variant<RpcResult, RpcError, NotJsonRpc> decode_response(std::string_view body, std::uint64_t id) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (body.starts_with(byte_order_mark)) body.remove_prefix(byte_order_mark.size());
-  if (const auto problem = json_problem(body)) return NotJsonRpc{"the answer is not JSON: " + *problem};
-  const std::string_view object = trimmed(body);
+  if (const auto problem = text::json_problem(body)) return NotJsonRpc{"the answer is not JSON: " + *problem};
+  const std::string_view object = text::trimmed(body);
   if (object.front() != '{') return NotJsonRpc{"the answer is not a JSON-RPC object"};
   const Envelope envelope = read_envelope(object);
   const Id match = compare_id(envelope.id, id);

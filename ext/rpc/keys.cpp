@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
+#include "text/utf8.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -28,14 +29,14 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string complaint_about(std::span<const std::string_view> keys, std::span<const std::string_view> known) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::string key = printable(keys[i], 40);
+    const std::string key = text::printable(keys[i], 40);
     const auto before = keys.first(i);
     if (std::find(before.begin(), before.end(), keys[i]) != before.end()) {
       return "key '" + key + "' twice";
     }
     if (std::find(known.begin(), known.end(), keys[i]) != known.end()) continue;
     std::vector<std::string_view> nearest(known.begin(), known.end());
-    const std::string meant = lower(key);
+    const std::string meant = text::lower(key);
     std::stable_sort(nearest.begin(), nearest.end(),
                      [&](std::string_view a, std::string_view b) { return distance(meant, a) < distance(meant, b); });
     std::string names;

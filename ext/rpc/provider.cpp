@@ -11,8 +11,8 @@
 #include <stdexcept>
 
 #include "rpc/keys.hpp"
-#include "rpc/text.hpp"
 #include "text/number.hpp"
+#include "text/utf8.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -48,9 +48,9 @@ void read_kind(const Value& entry, Provider& provider) {
   std::string kind = "evm";
   read_text(entry, "kind", provider, kind);
   if (kind == "solana") {
-    provider.kind = ChainKind::solana;
+    provider.kind = chain::ChainKind::solana;
   } else if (kind != "evm") {
-    complain(provider, "kind must be 'evm' or 'solana', got '" + printable(kind, 40) + "'");
+    complain(provider, "kind must be 'evm' or 'solana', got '" + text::printable(kind, 40) + "'");
   }
 }
 
@@ -134,7 +134,7 @@ Provider read_provider(const Value& entry, std::size_t position) {
   read_kind(entry, provider);
   read_chain_id(entry, provider);
   read_flag(entry, "is_mainnet", provider, provider.is_mainnet);
-  if (provider.kind == ChainKind::evm && provider.chain_id == std::uint64_t{1}) provider.is_mainnet = true;
+  if (provider.kind == chain::ChainKind::evm && provider.chain_id == std::uint64_t{1}) provider.is_mainnet = true;
   read_text(entry, "url", provider, provider.url);
   read_text(entry, "ws_url", provider, provider.ws_url);
   read_text(entry, "operator", provider, provider.operator_name);

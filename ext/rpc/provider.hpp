@@ -7,18 +7,18 @@
 #include <string_view>
 #include <vector>
 
-namespace rpcroute::rpc {
+#include "chain/kind.hpp"
 
-enum class ChainKind { evm, solana };
+namespace rpcroute::rpc {
 
 /// A row of `rpc_providers` joined to its `rpc_chains` row, or one object of an inline `providers` argument.
 /// `url`, `ws_url` and header values may hold `${RPCROUTE_NAME}`; they are expanded only when a request is made.
 struct Provider {
   std::string provider_id;
   std::string chain;  ///< name of the chain; may be empty for inline providers
-  ChainKind kind = ChainKind::evm;
+  chain::ChainKind kind = chain::ChainKind::evm;
   std::optional<std::uint64_t> chain_id;
-  bool is_mainnet = true;  ///< nothing is known to be a testnet until it says so
+  bool is_mainnet = true;               ///< nothing is known to be a testnet until it says so
   std::int64_t block_time_ms = 12'000;  ///< of the chain; here and below what a chain that nobody described has
   std::int64_t head_max_ahead = 100;    ///< blocks above every other witness that are still believed
   std::string url;

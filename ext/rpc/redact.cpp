@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
+#include "text/percent.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -21,7 +22,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 }  // namespace
 
 void Secrets::add(std::string_view secret) {
-  for (std::string form : {std::string(secret), percent_decoded(secret), percent_encoded(secret)}) {
+  for (std::string form : {std::string(secret), text::percent_decoded(secret), text::percent_encoded(secret)}) {
     if (form.size() < shortest || std::find(secrets_.begin(), secrets_.end(), form) != secrets_.end()) continue;
     const auto shorter = [&](const std::string& other) { return other.size() < form.size(); };
     secrets_.insert(std::find_if(secrets_.begin(), secrets_.end(), shorter), std::move(form));
@@ -38,9 +39,9 @@ void Secrets::add_parts(std::string_view text, std::string_view separators) {
 
 std::string Secrets::scrubbed(std::string_view text) const {
   std::string result(text);
-  std::string folded = lower(text);
+  std::string folded = text::lower(text);
   for (const std::string& secret : secrets_) {
-    const std::string wanted = lower(secret);
+    const std::string wanted = text::lower(secret);
     for (std::size_t at = folded.find(wanted); at != std::string::npos; at = folded.find(wanted, at + mask.size())) {
       result.replace(at, wanted.size(), mask);
       folded.replace(at, wanted.size(), mask);

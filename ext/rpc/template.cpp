@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rpc/text.hpp"
+#include "text/utf8.hpp"
 
 namespace rpcroute::rpc {
 namespace {
@@ -18,7 +18,7 @@ bool is_name(std::string_view name) {
 
 std::string value_of(std::string_view name, const Environment& environment) {
   if (!is_name(name)) throw ConfigError{"'${' must be followed by the name of a variable and '}'"};
-  const std::string shown = printable(name, 60);
+  const std::string shown = text::printable(name, 60);
   if (!name.starts_with(allowed_prefix)) throw ConfigError{"variable " + shown + " is not read: only RPCROUTE_… are"};
   if (name.starts_with(signer_prefix)) throw ConfigError{"variable " + shown + " is a signing key and never expanded"};
   const auto value = environment(std::string(name));

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "rpc/descriptors.hpp"
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
 #include "text/words.hpp"
 
 namespace rpcroute::rpc {
@@ -19,7 +19,7 @@ double milliseconds(Clock::duration duration) {
 
 /// Neither an address nor this machine, whose addresses libcurl knows without asking (RFC 6761 section 6.3).
 bool is_looked_up(const HttpRequest& request) {
-  const std::string name = lower(request.host);
+  const std::string name = text::lower(request.host);
   return name != "localhost" && !name.ends_with(".localhost") && !numeric_endpoint(request.host, request.port);
 }
 
@@ -38,7 +38,7 @@ std::string entry_of(const HttpRequest& request, const TcpEndpoints& addresses) 
 /// libcurl's verdict as ours. The texts are libcurl's fixed ones or our own, never its error buffer: that holds the
 /// URL.
 Failure failure_of(CURLcode code, long os_error) {
-  const std::string words = lower(curl_easy_strerror(code));
+  const std::string words = text::lower(curl_easy_strerror(code));
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
       return no_addresses();
@@ -94,16 +94,16 @@ void append(CurlList& list, const std::string& line) {
 
 /// Whether one of `lines` has the name that `line` has.
 bool names_header(const std::vector<std::string>& lines, std::string_view line) {
-  const std::string name = lower(line.substr(0, line.find(':')));
+  const std::string name = text::lower(line.substr(0, line.find(':')));
   return std::any_of(lines.begin(), lines.end(), [&](const std::string& other) {
-    return lower(other.substr(0, other.find_first_of(":;"))) == name;
+    return text::lower(other.substr(0, other.find_first_of(":;"))) == name;
   });
 }
 
 /// The value of a header line whose name, in lower case and with its colon, is `name`.
 std::optional<std::string_view> header_value(std::string_view line, std::string_view name) {
-  if (line.size() < name.size() || lower(line.substr(0, name.size())) != name) return std::nullopt;
-  return trimmed(line.substr(name.size()));
+  if (line.size() < name.size() || text::lower(line.substr(0, name.size())) != name) return std::nullopt;
+  return text::trimmed(line.substr(name.size()));
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ Transfer::Transfer(std::uint64_t ticket, HttpRequest request)
       request_(std::move(request)),
       decoder_(request_.max_response_bytes),
       needs_look_up_(is_looked_up(request_)),
-      is_secure_(lower(std::string_view(request_.url).substr(0, 6)) == "https:") {}
+      is_secure_(text::lower(std::string_view(request_.url).substr(0, 6)) == "https:") {}
 
 std::size_t Transfer::descriptors_to_come() const {
   const std::size_t wanted = (needs_look_up_ ? 3U : 1U) + (is_secure_ ? 1U : 0U);

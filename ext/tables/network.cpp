@@ -13,7 +13,7 @@ namespace {
 using sqlite::Query;
 
 struct KnownChain {
-  rpc::ChainKind kind;
+  chain::ChainKind kind;
   std::optional<std::uint64_t> chain_id;
   bool is_mainnet;
   std::int64_t block_time_ms;
@@ -25,7 +25,7 @@ std::map<std::string, KnownChain> known_chains(sqlite::Connection& connection) {
   if (!sqlite::find_relation(connection, "", "rpc_chains")) return chains;
   Query rows(connection, "SELECT chain, kind, chain_id, is_mainnet, block_time_ms, head_max_ahead FROM rpc_chains");
   while (rows.step()) {
-    KnownChain chain{rows.text(1) == "solana" ? rpc::ChainKind::solana : rpc::ChainKind::evm, std::nullopt,
+    KnownChain chain{rows.text(1) == "solana" ? chain::ChainKind::solana : chain::ChainKind::evm, std::nullopt,
                      rows.is_null(3) || rows.integer(3) != 0, rows.integer(4), rows.integer(5)};
     if (!rows.is_null(2)) chain.chain_id = static_cast<std::uint64_t>(rows.integer(2));
     chains.emplace(rows.text(0), chain);
@@ -99,8 +99,9 @@ std::string region(const Settings& settings) {
   return settings.text("region").value_or("local");
 }
 
-const sqlite::Argument providers_argument{"providers", sqlite::Accepts::text(),
-                                          "JSON array of objects with the columns of rpc_providers, and kind, chain_id"};
+const sqlite::Argument providers_argument{
+    "providers", sqlite::Accepts::text(),
+    "JSON array of objects with the columns of rpc_providers, and kind, chain_id"};
 const sqlite::Argument mode_argument{"mode", sqlite::Accepts::one_of({"parallel", "sequential"}),
                                      "whom to ask at once: all, or one after another"};
 const sqlite::Argument timeout_argument{"timeout_ms", sqlite::Accepts::whole(1, 600000), "for each request"};

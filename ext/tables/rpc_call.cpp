@@ -6,9 +6,9 @@
 #include "chain/height.hpp"
 #include "observe/ask.hpp"
 #include "rpc/canonical.hpp"
-#include "rpc/json.hpp"
 #include "tables/network.hpp"
 #include "tables/tables.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::tables {
 namespace {
@@ -44,7 +44,7 @@ observe::Question read_question(sqlite::Connection& connection, const sqlite::Co
   observe::Question question;
   question.method = method(constraints);
   if (const auto params = constraints.text("params")) {
-    if (rpc::json_problem(*params) || params->find_first_not_of(" \t\r\n") != params->find('[')) {
+    if (text::json_problem(*params) || params->find_first_not_of(" \t\r\n") != params->find('[')) {
       throw sqlite::Error("params must be a JSON array, got '" + *params + "'");
     }
     question.params = *params;
@@ -66,16 +66,20 @@ void ask(sqlite::Connection& connection, Asked& asked, const std::vector<rpc::Pr
   for (std::size_t i = 0; i < unasked.size(); ++i) {
     Reply reply{unasked[i], std::move(answers[i]), {}};
     if (!reply.answer.failure) reply.digest = rpc::canonical_digest(reply.answer.result, asked.question.method);
-    asked.replies[unasked[i].provider_id] = std::make_shared<sqlite::Numbered<Reply>>(connection.next_rowid(), std::move(reply));
+    asked.replies[unasked[i].provider_id] =
+        std::make_shared<sqlite::Numbered<Reply>>(connection.next_rowid(), std::move(reply));
   }
 }
 
 std::vector<sqlite::Column<Reply>> columns() {
   using Row = Reply;
-  const auto failure = [](const Row& row) -> const auto& { return row.answer.failure; };
+  const auto failure = [](const Row& row) -> const auto& {
+    return row.answer.failure;
+  };
   std::vector<sqlite::Column<Row>> columns{
-      column<Row>("provider_id", "TEXT", "whom", [](const Row& row) { return std::string_view(row.provider.provider_id); },
-                  sqlite::Role::key),
+      column<Row>(
+          "provider_id", "TEXT", "whom", [](const Row& row) { return std::string_view(row.provider.provider_id); },
+          sqlite::Role::key),
       column<Row>("chain", "TEXT", "the provider's chain", [](const Row& row) { return or_null(row.provider.chain); }),
       column<Row>("timestamp", "REAL", "Unix seconds at which the answer, or the failure, was complete",
                   [](const Row& row) { return row.answer.timestamp; }),
@@ -121,10 +125,11 @@ const sqlite::Table& rpc_call() {
       sqlite::TableOf<Reply>{
           .name = "rpc_call",
           .reach = sqlite::Reach::outside,
-          .doc = {"rpc_call(method [, params [, providers [, mode [, timeout_ms]]]])",
-                  "Calls a method that only reads on every provider of the kind of chain that has it: one row for each, "
-                  "also for those that failed. digest is equal where answers mean the same.",
-                  "SELECT provider_id, ok, result, digest FROM rpc_call('eth_chainId')"},
+          .doc =
+              {"rpc_call(method [, params [, providers [, mode [, timeout_ms]]]])",
+               "Calls a method that only reads on every provider of the kind of chain that has it: one row for each, "
+               "also for those that failed. digest is equal where answers mean the same.",
+               "SELECT provider_id, ok, result, digest FROM rpc_call('eth_chainId')"},
           .creatable = true,
           .columns = columns(),
           .arguments = {{"method", Accepts::text(), "a method that only reads"},

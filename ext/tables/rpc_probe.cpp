@@ -12,10 +12,10 @@
 #include "chain/height.hpp"
 #include "chain/method.hpp"
 #include "observe/observe.hpp"
-#include "rpc/json.hpp"
 #include "sqlite/query.hpp"
 #include "tables/network.hpp"
 #include "tables/tables.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::tables {
 namespace {
@@ -38,10 +38,10 @@ struct Polled {
 
 /// The `params` argument: one array for every method, or an object keyed by method.
 std::map<std::string, std::string> parse_params(const std::string& params) {
-  if (rpc::json_problem(params)) throw sqlite::Error("params is not JSON: '" + params + "'");
+  if (text::json_problem(params)) throw sqlite::Error("params is not JSON: '" + params + "'");
   std::map<std::string, std::string> by_method;
   if (params.find_first_not_of(" \t\r\n") != std::string::npos && params[params.find_first_not_of(" \t\r\n")] == '{') {
-    for (const rpc::JsonMember& member : rpc::json_members(params)) by_method[member.name] = member.value;
+    for (const text::JsonMember& member : text::json_members(params)) by_method[member.name] = member.value;
   } else {
     by_method[kEveryMethod] = params;
   }
@@ -176,12 +176,13 @@ const sqlite::Table& rpc_probe() {
       sqlite::TableOf<Observation>{
           .name = "rpc_probe",
           .reach = sqlite::Reach::outside,
-          .doc = {"rpc_probe([providers [, mode [, samples [, timeout_ms [, params [, deadline_ms]]]]]])",
-                  "Polls providers when it is queried: one row for each (provider, method, sample), also for those that "
-                  "failed. Without providers it asks the enabled rows of rpc_providers, all at once; restrict it with "
-                  "provider_id and method (= or IN). Every argument also works as a WHERE term with =.",
-                  "SELECT provider_id, ok, latency_ms, block_number, error_class FROM rpc_probe('[{\"provider_id\":\"a\","
-                  "\"url\":\"http://127.0.0.1:8545\"}]')"},
+          .doc =
+              {"rpc_probe([providers [, mode [, samples [, timeout_ms [, params [, deadline_ms]]]]]])",
+               "Polls providers when it is queried: one row for each (provider, method, sample), also for those that "
+               "failed. Without providers it asks the enabled rows of rpc_providers, all at once; restrict it with "
+               "provider_id and method (= or IN). Every argument also works as a WHERE term with =.",
+               "SELECT provider_id, ok, latency_ms, block_number, error_class FROM rpc_probe('[{\"provider_id\":\"a\","
+               "\"url\":\"http://127.0.0.1:8545\"}]')"},
           .creatable = true,
           .columns = columns(),
           .arguments = {providers_argument,
@@ -189,7 +190,8 @@ const sqlite::Table& rpc_probe() {
                         {"samples", Accepts::whole(1, 1000), "polls of each"},
                         timeout_argument,
                         {"params", Accepts::text(), "JSON array, or an object keyed by method"},
-                        {"deadline_ms", Accepts::whole(1, 600000), "for the whole round; the unanswered are 'timeout'"}},
+                        {"deadline_ms", Accepts::whole(1, 600000),
+                         "for the whole round; the unanswered are 'timeout'"}},
           .open = open}
           .table();
   return table;

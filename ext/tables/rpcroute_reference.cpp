@@ -1,11 +1,11 @@
 // rpcroute_reference: what the extension adds, documented by itself.
 #include <set>
 
-#include "rpc/json.hpp"
 #include "rpcroute.hpp"
 #include "sqlite/query.hpp"
 #include "tables/network.hpp"
 #include "tables/tables.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::tables {
 namespace {
@@ -23,9 +23,9 @@ struct Entry {
 std::string columns_json(const sqlite::Table& table) {
   std::string json;
   const auto add = [&](const char* name, const char* type, bool argument, const std::string& meaning) {
-    json += (json.empty() ? "[{\"name\":" : ",{\"name\":") + rpc::json_literal(name) +
-            ",\"type\":" + rpc::json_literal(type) + ",\"argument\":" + (argument ? "true" : "false") +
-            ",\"meaning\":" + rpc::json_literal(meaning) + "}";
+    json += (json.empty() ? "[{\"name\":" : ",{\"name\":") + text::json_literal(name) +
+            ",\"type\":" + text::json_literal(type) + ",\"argument\":" + (argument ? "true" : "false") +
+            ",\"meaning\":" + text::json_literal(meaning) + "}";
   };
   for (const sqlite::AnyColumn& column : table.columns) add(column.name, column.type, false, column.meaning);
   for (const sqlite::Argument& argument : table.arguments) {

@@ -4,7 +4,7 @@
 #include <locale.h>
 #include <string.h>
 
-#include <algorithm>
+#include "text/ascii.hpp"
 
 namespace rpcroute::text {
 namespace {
@@ -17,10 +17,7 @@ locale_t english() {
 }  // namespace
 
 std::string system_words(int error) {
-  std::string words = strerror_l(error, english());
-  std::transform(words.begin(), words.end(), words.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return words;
+  return lower(strerror_l(error, english()));
 }
 
 std::string loader_words() {

@@ -8,6 +8,7 @@
 
 #include "chain/evm_signer.hpp"
 #include "rpc/keys.hpp"
+#include "text/hex.hpp"
 
 namespace rpcroute::transaction {
 namespace {
@@ -100,10 +101,10 @@ std::vector<Reference> parse_references(std::string_view json) {
 }
 
 ReadTransaction read_reference(const Reference& reference) {
-  const auto bytes = chain::from_hex(reference.raw);
+  const auto bytes = text::from_hex(reference.raw);
   const auto read = bytes ? chain::read_signed_payload(*bytes) : std::nullopt;
   if (!read) throw std::invalid_argument("the raw of " + reference.tx_hash + " is no signed EIP-1559 transaction");
-  if (chain::to_hex(chain::keccak256(*bytes)) != reference.tx_hash) {
+  if (text::to_hex(chain::keccak256(*bytes)) != reference.tx_hash) {
     throw std::invalid_argument("the raw of " + reference.tx_hash + " has another hash");
   }
   const auto sender = chain::recover_sender(read->first, read->second);
@@ -111,7 +112,7 @@ ReadTransaction read_reference(const Reference& reference) {
     throw std::invalid_argument("the raw of " + reference.tx_hash +
                                 " is no probe: a transfer of nothing from the account to itself for 21000 gas");
   }
-  return {read->first, chain::to_hex(*sender)};
+  return {read->first, text::to_hex(*sender)};
 }
 
 }  // namespace rpcroute::transaction

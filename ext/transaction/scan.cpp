@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "chain/evm_signer.hpp"
+#include "text/hex.hpp"
 #include "transaction/conversation/survey.hpp"
 #include "transaction/draw.hpp"
 #include "transaction/follow.hpp"
@@ -69,7 +70,7 @@ class Scan final : public Records {
 
   void run_survey() {
     bool done = false;
-    survey(conversation_, fleet_, keys_.empty() ? "" : chain::to_hex(keys_.front().address()), wishes_,
+    survey(conversation_, fleet_, keys_.empty() ? "" : text::to_hex(keys_.front().address()), wishes_,
            plan_.follow.call_timeout, [&](std::optional<chain::Fees> fees) {
              fees_ = fees;
              done = true;

@@ -10,7 +10,9 @@
 #include <stdexcept>
 
 #include "chain/evm_signer.hpp"
+#include "text/hex.hpp"
 
+using namespace rpcroute;
 using namespace rpcroute::chain;
 
 namespace {
@@ -74,24 +76,24 @@ class KeyFile {
 }  // namespace
 
 TEST_CASE("a key gives the address that wallets give") {
-  CHECK(to_hex(key_of(test_key).address()) == "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266");
+  CHECK(text::to_hex(key_of(test_key).address()) == "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266");
   // The key and address of EIP-155's example.
-  CHECK(to_hex(key_of(std::string(64, '4').replace(0, 64,
-                                                   [] {
-                                                     std::string text;
-                                                     for (int i = 0; i < 32; ++i) text += "46";
-                                                     return text;
-                                                   }()))
-                   .address()) == "0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f");
+  CHECK(text::to_hex(key_of(std::string(64, '4').replace(0, 64,
+                                                         [] {
+                                                           std::string text;
+                                                           for (int i = 0; i < 32; ++i) text += "46";
+                                                           return text;
+                                                         }()))
+                         .address()) == "0x9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f");
 }
 
 TEST_CASE("the hash of a probe transfer is known before it is sent, and two independent nodes agree with it") {
   const PrivateKey key = key_of(test_key);
   const Eip1559Transaction transaction = self_transfer(key);
-  CHECK(to_hex(keccak256(signing_payload(transaction))).starts_with("0x619dd97e"));
-  CHECK(to_hex(keccak256(signing_payload(transaction))).ends_with("3b16"));
+  CHECK(text::to_hex(keccak256(signing_payload(transaction))).starts_with("0x619dd97e"));
+  CHECK(text::to_hex(keccak256(signing_payload(transaction))).ends_with("3b16"));
   const SignedTransaction sent = sign_probe_transfer(transaction, key);
-  CHECK(to_hex(sent.hash) == "0x443827cf8433c732c0b30bd86fc4697779e97f3abfbaddf16e4e55f40e74ffe1");
+  CHECK(text::to_hex(sent.hash) == "0x443827cf8433c732c0b30bd86fc4697779e97f3abfbaddf16e4e55f40e74ffe1");
 }
 
 TEST_CASE("a signed transaction reads back, and its sender is recovered from the signature") {
@@ -108,10 +110,11 @@ TEST_CASE("a signed transaction reads back, and its sender is recovered from the
 
 TEST_CASE("bytes that are no signed EIP-1559 transaction are refused") {
   const PrivateKey key = key_of(test_key);
-  Bytes raw = sign(self_transfer(key), key).raw;
+  text::Bytes raw = sign(self_transfer(key), key).raw;
   CHECK_FALSE(read_signed_payload({}));
   CHECK_FALSE(read_signed_payload(signing_payload(self_transfer(key))));
-  for (std::size_t size = 0; size < raw.size(); ++size) CHECK_FALSE(read_signed_payload(BytesView(raw).first(size)));
+  for (std::size_t size = 0; size < raw.size(); ++size)
+    CHECK_FALSE(read_signed_payload(text::BytesView(raw).first(size)));
   raw.front() = 1;
   CHECK_FALSE(read_signed_payload(raw));
 }
@@ -169,7 +172,7 @@ TEST_CASE("signing agrees byte for byte with the published EIP-1559 vectors wher
     transaction.gas_limit = number("gasLimit").saturated();
     if (has("to")) transaction.to = read_address(fields["to"].GetString());
     transaction.value = number("value");
-    if (has("data")) transaction.data = *from_hex(fields["data"].GetString());
+    if (has("data")) transaction.data = *text::from_hex(fields["data"].GetString());
     if (has("accessList")) {
       for (const auto& entry : fields["accessList"].GetArray()) {
         AccessListEntry read{*read_address(entry["address"].GetString()), {}};
@@ -178,9 +181,9 @@ TEST_CASE("signing agrees byte for byte with the published EIP-1559 vectors wher
       }
     }
     const PrivateKey key = key_of(vector["privateKey"].GetString());
-    CHECK(to_hex(signing_payload(transaction)) == vector["unsignedLondon"].GetString());
+    CHECK(text::to_hex(signing_payload(transaction)) == vector["unsignedLondon"].GetString());
     const SignedTransaction sent = sign(transaction, key);
-    CHECK(to_hex(sent.raw) == vector["signedLondon"].GetString());
+    CHECK(text::to_hex(sent.raw) == vector["signedLondon"].GetString());
     const auto read = read_signed_payload(sent.raw);
     REQUIRE(read);
     CHECK(read->first == transaction);
@@ -193,7 +196,7 @@ TEST_CASE("keys come from the named variables, with or without 0x, and one named
   const Variable second("RPCROUTE_KEY_2", "59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d");
   const auto keys = load_keys("env:RPCROUTE_KEY, RPCROUTE_KEY_2,RPCROUTE_KEY");
   REQUIRE(keys.size() == 2);
-  CHECK(to_hex(keys[1].address()) == "0x70997970c51812dc3a010c7d01b50e0d17dc79c8");
+  CHECK(text::to_hex(keys[1].address()) == "0x70997970c51812dc3a010c7d01b50e0d17dc79c8");
 }
 
 TEST_CASE("a bad key is named by its source, never by its content") {

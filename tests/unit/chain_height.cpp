@@ -3,7 +3,6 @@
 #include "chain/height.hpp"
 
 using namespace rpcroute::chain;
-using rpcroute::rpc::ChainKind;
 
 namespace {
 

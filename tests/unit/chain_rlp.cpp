@@ -6,28 +6,30 @@
 
 #include "chain/keccak.hpp"
 #include "chain/rlp.hpp"
+#include "text/hex.hpp"
 
+using namespace rpcroute;
 using namespace rpcroute::chain;
 
 namespace {
 
 RlpItem text_item(std::string_view text) {
-  return {false, Bytes(text.begin(), text.end()), {}};
+  return {false, text::Bytes(text.begin(), text.end()), {}};
 }
 RlpItem list_item(std::vector<RlpItem> items) {
   return {true, {}, std::move(items)};
 }
 
 RlpItem item_of(const rapidjson::Value& value) {
-  if (value.IsString()) return {false, *from_hex({value.GetString(), value.GetStringLength()}), {}};
+  if (value.IsString()) return {false, *text::from_hex({value.GetString(), value.GetStringLength()}), {}};
   RlpItem item{true, {}, {}};
   for (const auto& inner : value.GetArray()) item.items.push_back(item_of(inner));
   return item;
 }
 
 void check_both_ways(const RlpItem& item, const std::string& encoded) {
-  CHECK(to_hex(encode_rlp(item)) == encoded);
-  CHECK(decode_rlp(*from_hex(encoded)) == item);
+  CHECK(text::to_hex(encode_rlp(item)) == encoded);
+  CHECK(decode_rlp(*text::from_hex(encoded)) == item);
 }
 
 }  // namespace
@@ -65,9 +67,9 @@ TEST_CASE("RLP that no encoder writes is refused") {
            "0xffffffffffffffffffff61",  // a list beyond memory
        }) {
     CAPTURE(text);
-    CHECK_FALSE(decode_rlp(*from_hex(text)));
+    CHECK_FALSE(decode_rlp(*text::from_hex(text)));
   }
-  CHECK_FALSE(decode_rlp(Bytes(100000, 0xc1)));
+  CHECK_FALSE(decode_rlp(text::Bytes(100000, 0xc1)));
 }
 
 TEST_CASE("RLP agrees with the published vectors where they are at hand") {
@@ -84,5 +86,5 @@ TEST_CASE("RLP agrees with the published vectors where they are at hand") {
 }
 
 TEST_CASE("Keccak-256 is Ethereum's, not the standard's SHA-3") {
-  CHECK(to_hex(keccak256({})) == "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470");
+  CHECK(text::to_hex(keccak256({})) == "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470");
 }

@@ -1,7 +1,8 @@
+#include "observe/observe.hpp"
+
 #include <atomic>
 #include <catch2/catch.hpp>
 
-#include "observe/observe.hpp"
 #include "rpc_server.hpp"
 #include "rpc_stream_server.hpp"
 
@@ -115,7 +116,7 @@ TEST_CASE("Each kind of chain is asked for its height with its own method") {
     return peer.result(request, request.method() == "getSlot" ? "400" : "\"0x10\"");
   });
   rpc::Provider solana = provider("s", server.url());
-  solana.kind = rpc::ChainKind::solana;
+  solana.kind = chain::ChainKind::solana;
   const std::vector<rpc::Provider> providers = {provider("e", server.url()), solana};
   rpc::RpcClient client;
   const auto observations = observe::observe(client, providers, {}, Round{}, {});
@@ -193,7 +194,7 @@ TEST_CASE("WebSocket evidence stands beside the polls of the same round") {
   rpc::Provider evm = provider("e", http.url());
   evm.ws_url = "ws://127.0.0.1:" + heads.port();
   rpc::Provider solana = evm;
-  solana.kind = rpc::ChainKind::solana;
+  solana.kind = chain::ChainKind::solana;
   const std::vector<rpc::Provider> providers = {evm, solana, provider("n", http.url())};
   const std::vector<std::string> methods = {"ws"};
   rpc::RpcClient client;

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "rpc/canonical.hpp"
-#include "rpc/digits.hpp"
 #include "rpc/json_rpc.hpp"
 
 using namespace rpcroute::rpc;
@@ -128,22 +127,6 @@ TEST_CASE("The paths that differ are named as SQLite names them") {
 
 TEST_CASE("A digest is the SHA-256 of the canonical text") {
   CHECK(canonical_digest(R"( "abc" )", "") == "6cc43f858fbb763301637b5af970e2a46b46f461f27e5a0f41e009c59b827b25");
-}
-
-TEST_CASE("Numbers have one form") {
-  CHECK(canonical_number("0.0") == "0");
-  CHECK(canonical_number("-0") == "0");
-  CHECK(canonical_number("1.10") == "1.1");
-  CHECK(canonical_number("11e-1") == "1.1");
-  CHECK(canonical_number("1E+3") == "1000");
-  CHECK(canonical_number("-0.00120") == "-0.0012");
-  CHECK(canonical_number("18446744073709551617") == "18446744073709551617");
-  CHECK(canonical_number("1e99999") == "1e99999");
-  CHECK(canonical_number("10e-99999") == "1e-99998");
-  CHECK(canonical_quantity("0X1") == std::nullopt);
-  CHECK(canonical_quantity("0x") == std::nullopt);
-  CHECK(canonical_quantity("0x000") == "0x0");
-  CHECK(canonical_quantity("340282366920938463463374607431768211456") == "0x100000000000000000000000000000000");
 }
 
 TEST_CASE("What is no JSON is refused, however it is broken") {

@@ -3,6 +3,7 @@
 
 #include "rpc/classify.hpp"
 
+using namespace rpcroute;
 using namespace rpcroute::rpc;
 
 namespace {
@@ -12,7 +13,7 @@ std::string text_of(const Verdict& verdict) {
 }
 
 std::string read(std::int64_t code, std::string_view words, std::string_view method = "eth_call") {
-  return text_of(classify_error({ChainKind::evm, method, 200, code, words}));
+  return text_of(classify_error({chain::ChainKind::evm, method, 200, code, words}));
 }
 
 std::string sent(std::int64_t code, std::string_view words) {
@@ -20,11 +21,11 @@ std::string sent(std::int64_t code, std::string_view words) {
 }
 
 std::string solana(std::int64_t code, std::string_view words) {
-  return text_of(classify_error({ChainKind::solana, "getSlot", 200, code, words}));
+  return text_of(classify_error({chain::ChainKind::solana, "getSlot", 200, code, words}));
 }
 
 std::string status(long http_status, std::string_view words = "") {
-  return text_of(classify_status({ChainKind::evm, "eth_call", http_status, std::nullopt, words}));
+  return text_of(classify_status({chain::ChainKind::evm, "eth_call", http_status, std::nullopt, words}));
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ TEST_CASE("A rate limit is one in whichever shape it comes") {
   CHECK(read(15, "public endpoint rate limit") == "rate_limited");
   CHECK(read(-32016, "over rate limit") == "rate_limited");
   CHECK(read(-32000, R"(429 too many requests: {"code":-32016,"message":"over rate limit"})") == "rate_limited");
-  CHECK(text_of(classify_error({ChainKind::evm, "eth_call", 429, -32603, ""})) == "rate_limited");
+  CHECK(text_of(classify_error({chain::ChainKind::evm, "eth_call", 429, -32603, ""})) == "rate_limited");
   CHECK(solana(429, "") == "rate_limited");
 }
 
@@ -50,7 +51,7 @@ TEST_CASE("The same code is another thing on Solana") {
   CHECK(solana(410, "The RPC call or parameters have been disabled.") == "rpc/unsupported");
   CHECK(solana(410, "") == "rpc/unsupported");
   CHECK(solana(-32000, "this RPC call has been disabled") == "rpc/unsupported");
-  CHECK(text_of(classify_error({ChainKind::solana, "getSlot", 410, std::nullopt, "gone"})) == "rpc/unsupported");
+  CHECK(text_of(classify_error({chain::ChainKind::solana, "getSlot", 410, std::nullopt, "gone"})) == "rpc/unsupported");
 }
 
 TEST_CASE("Billing, the sequencer's limit and a range that is too large are no rate limits") {

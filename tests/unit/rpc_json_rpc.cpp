@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
-#include "rpc/json.hpp"
 #include "rpc/json_rpc.hpp"
 
 using namespace rpcroute::rpc;
@@ -84,16 +83,4 @@ TEST_CASE("What is no JSON-RPC answer is told so") {
   CHECK(problem(R"({"id":7,"result":1} trailing)").find("not JSON") != std::string::npos);
   CHECK(problem("{\"id\":7,\"result\":" + std::string(1'000'000, '[') + "}").find("nested too deeply") !=
         std::string::npos);
-}
-
-TEST_CASE("Slices of JSON are found whatever blanks and escapes surround them") {
-  const auto members = json_members(" { \"a\\u0062\" :\t1 , \"c\" : [ 1 , 2 ] , \"\":\"\\\\\" } ");
-  REQUIRE(members.size() == 3);
-  CHECK(members[0].name == "ab");
-  CHECK(members[0].value == "1");
-  CHECK(members[1].value == "[ 1 , 2 ]");
-  CHECK(json_text(members[2].value) == "\\");
-  CHECK(json_members("{}").empty());
-  CHECK(json_elements("[ ]").empty());
-  CHECK(json_elements(R"([1, {"a":2} ,"x,]"])") == std::vector<std::string_view>{"1", R"({"a":2})", R"("x,]")"});
 }

@@ -4,6 +4,7 @@
 #include "rpc/provider.hpp"
 #include "schema.hpp"
 
+using namespace rpcroute;
 using namespace rpcroute::rpc;
 using rpcroute::tests::columns_of;
 
@@ -21,7 +22,7 @@ TEST_CASE("An entry that holds only an id and a URL is an EVM provider that may 
   const Provider provider = only(R"({"provider_id":"a","url":"http://127.0.0.1:8545"})");
   CHECK(provider.provider_id == "a");
   CHECK(provider.url == "http://127.0.0.1:8545");
-  CHECK(provider.kind == ChainKind::evm);
+  CHECK(provider.kind == chain::ChainKind::evm);
   CHECK(provider.is_mainnet);
   CHECK(provider.operator_name == "a");
   CHECK_FALSE(provider.chain_id);
@@ -32,7 +33,7 @@ TEST_CASE("Every column of an entry is read, and those of rpc_providers that pol
   const Provider provider = only(R"({"provider_id":"a","chain":"c","kind":"solana","chain_id":7,"is_mainnet":0,
       "url":"u","ws_url":"w","operator":"o","headers":{"X-A":"${RPCROUTE_B}"},"enabled":1,"notes":null})");
   CHECK(provider.chain == "c");
-  CHECK(provider.kind == ChainKind::solana);
+  CHECK(provider.kind == chain::ChainKind::solana);
   CHECK(provider.chain_id == std::uint64_t{7});
   CHECK_FALSE(provider.is_mainnet);
   CHECK(provider.ws_url == "w");

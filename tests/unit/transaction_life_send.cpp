@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "text/ascii.hpp"
+#include "text/hex.hpp"
 #include "transaction_bench.hpp"
 
 using namespace rpcroute;
@@ -117,19 +119,19 @@ TEST_CASE("only probe transfers with the right hash are sent") {
     transaction::send(bench.desk(), {{"a", std::move(hash), std::move(raw), {}}}, bench.world.providers(),
                       bench.follow);
   };
-  CHECK_THROWS_WITH(send(chain::to_hex(sent.hash), chain::to_hex(sent.raw)), Catch::Contains("no probe"));
-  CHECK_THROWS_WITH(send("0x" + std::string(64, '0'), chain::to_hex(sent.raw)), Catch::Contains("another hash"));
-  CHECK_THROWS_WITH(send(chain::to_hex(sent.hash), "0x02"), Catch::Contains("no signed"));
+  CHECK_THROWS_WITH(send(text::to_hex(sent.hash), text::to_hex(sent.raw)), Catch::Contains("no probe"));
+  CHECK_THROWS_WITH(send("0x" + std::string(64, '0'), text::to_hex(sent.raw)), Catch::Contains("another hash"));
+  CHECK_THROWS_WITH(send(text::to_hex(sent.hash), "0x02"), Catch::Contains("no signed"));
 }
 
 TEST_CASE("the argument of tx_send and tx_wait is read, and faults are named by place") {
   const std::string hash = "0x" + std::string(64, 'A');
-  const auto read =
-      parse_references(R"([{"provider_id":"a","tx_hash":")" + hash +
-                       R"(","raw":null,"timestamp":12.5,"state":"prepared"},{"provider_id":"b","tx_hash":")" + hash + R"("}])");
+  const auto read = parse_references(
+      R"([{"provider_id":"a","tx_hash":")" + hash +
+      R"(","raw":null,"timestamp":12.5,"state":"prepared"},{"provider_id":"b","tx_hash":")" + hash + R"("}])");
   REQUIRE(read.size() == 1);
   CHECK(read[0].provider_id == "a");
-  CHECK(read[0].tx_hash == rpc::lower(hash));
+  CHECK(read[0].tx_hash == text::lower(hash));
   CHECK(read[0].timestamp == 12.5);
   CHECK(parse_references("[]").empty());
   for (const char* bad : {"", "{}", "[1]", R"([{"tx_hash":"0x"}])", R"([{"provider_id":"a","tx_hash":"0x12"}])"}) {

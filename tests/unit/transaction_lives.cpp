@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "text/hex.hpp"
 #include "transaction/draw.hpp"
 #include "transaction_bench.hpp"
 
@@ -103,8 +104,8 @@ class Mischief {
     if (chance_.one_in(2)) {
       honest();
     } else if (text == "already known") {
-      const auto bytes = chain::from_hex(call.params.substr(2, call.params.size() - 4));  // ["0x…"]
-      never_had.insert(chain::to_hex(chain::keccak256(*bytes)));
+      const auto bytes = text::from_hex(call.params.substr(2, call.params.size() - 4));  // ["0x…"]
+      never_had.insert(text::to_hex(chain::keccak256(*bytes)));
     }
     return error(send_raw, -32000, text);
   }

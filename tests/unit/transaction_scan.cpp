@@ -170,7 +170,7 @@ TEST_CASE("providers of several chains need a choice, unless all but one are mai
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].provider_id == "b");
   CHECK(rows[0].error_class == rpc::ErrorClass::mainnet);
-  for (auto& provider : providers) provider.kind = rpc::ChainKind::solana;
+  for (auto& provider : providers) provider.kind = chain::ChainKind::solana;
   CHECK_THROWS_WITH(scan(), Catch::Contains("EVM chains only"));
 }
 

@@ -20,7 +20,8 @@
 #include "chain/evm_signer.hpp"
 #include "chain/quantity.hpp"
 #include "rpc/classify.hpp"
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
+#include "text/hex.hpp"
 #include "transaction/scan.hpp"
 
 namespace rpcroute::transaction::test {
@@ -69,8 +70,8 @@ inline rpc::Answer failure(rpc::ErrorClass error_class, std::string kind = "") {
 
 /// A JSON-RPC error object, judged as the client judges it.
 inline rpc::Answer error(const std::string& method, std::int64_t code, const std::string& text) {
-  const std::string words = rpc::lower(text);
-  const auto verdict = rpc::classify_error({rpc::ChainKind::evm, method, 200, code, words});
+  const std::string words = text::lower(text);
+  const auto verdict = rpc::classify_error({chain::ChainKind::evm, method, 200, code, words});
   rpc::Answer answer;
   answer.failure = rpc::Failure{verdict.error_class, std::string(verdict.kind), text, {}};
   answer.error_code = code;
@@ -253,11 +254,10 @@ class World final : public Wire {
     if (call.method != "eth_sendRawTransaction") return std::nullopt;
     rapidjson::Document params;
     params.Parse(call.params.c_str());
-    const auto bytes = chain::from_hex(params[0].GetString());
+    const auto bytes = text::from_hex(params[0].GetString());
     const auto read = bytes ? chain::read_signed_payload(*bytes) : std::nullopt;
     if (!read) return std::nullopt;
-    handed.push_back(
-        {seconds(), call.provider.provider_id, chain::to_hex(chain::keccak256(*bytes)), read->first.nonce});
+    handed.push_back({seconds(), call.provider.provider_id, text::to_hex(chain::keccak256(*bytes)), read->first.nonce});
     return handed.size() - 1;
   }
 
@@ -418,12 +418,12 @@ class World final : public Wire {
   }
 
   rpc::Answer take_raw(Node& node, const std::string& raw) {
-    const auto bytes = chain::from_hex(raw);
+    const auto bytes = text::from_hex(raw);
     const auto read = bytes ? chain::read_signed_payload(*bytes) : std::nullopt;
     if (!read) return error("eth_sendRawTransaction", -32602, "failed to decode signed transaction");
     const auto sender = chain::recover_sender(read->first, read->second);
     return take(node, "eth_sendRawTransaction",
-                {chain::to_hex(chain::keccak256(*bytes)), chain::to_hex(*sender), read->first.nonce});
+                {text::to_hex(chain::keccak256(*bytes)), text::to_hex(*sender), read->first.nonce});
   }
 
   Transfer node_transfer(const rapidjson::Value& object) {

@@ -38,7 +38,7 @@ std::string chain_of(const rpc::Provider& provider) {
 std::vector<rpc::Provider> providers_of_one_chain(std::vector<rpc::Provider> candidates,
                                                   const std::vector<std::string>& forced, bool allow_mainnet) {
   const bool any = !candidates.empty();
-  std::erase_if(candidates, [](const rpc::Provider& provider) { return provider.kind != rpc::ChainKind::evm; });
+  std::erase_if(candidates, [](const rpc::Provider& provider) { return provider.kind != chain::ChainKind::evm; });
   if (any && candidates.empty()) throw std::invalid_argument("probe transactions are sent on EVM chains only");
   if (!forced.empty()) {
     std::set<std::string> wanted;
@@ -174,7 +174,7 @@ std::int64_t Fleet::head_max_ahead() const {
 Fleets::Fleets(const std::vector<rpc::Provider>& providers) {
   std::map<std::string, std::vector<rpc::Provider>> by_chain;
   for (const rpc::Provider& provider : providers) {
-    if (provider.kind == rpc::ChainKind::evm) by_chain[chain_of(provider)].push_back(provider);
+    if (provider.kind == chain::ChainKind::evm) by_chain[chain_of(provider)].push_back(provider);
   }
   for (auto& [chain, members] : by_chain) fleets_.push_back(std::make_unique<Fleet>(std::move(members), true));
 }

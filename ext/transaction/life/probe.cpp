@@ -4,6 +4,7 @@
 
 #include "chain/eip1559.hpp"
 #include "chain/receipt.hpp"
+#include "text/hex.hpp"
 
 namespace rpcroute::transaction {
 namespace {
@@ -27,7 +28,7 @@ ProbeLife::ProbeLife(const Surroundings& surroundings, Fleet& fleet, std::size_t
 
 void ProbeLife::start() {
   if (wish_.key == nullptr) return ask_account();
-  ask_nonce(chain::to_hex(wish_.key->address()));
+  ask_nonce(text::to_hex(wish_.key->address()));
 }
 
 /// A transaction that nobody took is none: the next one of the account has its number.
@@ -111,8 +112,8 @@ void ProbeLife::sign() {
   transaction.gas_limit = chain::transfer_gas;
   transaction.to = wish_.key->address();
   const chain::SignedTransaction signed_transaction = chain::sign_probe_transfer(transaction, *wish_.key);
-  record_.tx_hash = chain::to_hex(signed_transaction.hash);
-  record_.raw = chain::to_hex(signed_transaction.raw);
+  record_.tx_hash = text::to_hex(signed_transaction.hash);
+  record_.raw = text::to_hex(signed_transaction.raw);
 }
 
 void ProbeLife::sign_and_send() {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
 
 namespace rpcroute::transaction {
 namespace {
@@ -69,7 +69,7 @@ bool is_not_yet(const rpc::Answer& answer) {
   if (!answer.complained || answer.failure->error_class != ErrorClass::rpc) return false;
   const std::string& kind = answer.failure->kind;
   if (kind == "indexing" || kind == "missing_data") return true;
-  const std::string words = rpc::lower(answer.failure->message);
+  const std::string words = text::lower(answer.failure->message);
   return kind == "server" && std::any_of(words_of_absence.begin(), words_of_absence.end(),
                                          [&](std::string_view word) { return words.find(word) != std::string::npos; });
 }

@@ -28,6 +28,7 @@
 #include <utility>
 
 #include "chain/keccak.hpp"
+#include "text/hex.hpp"
 
 namespace rpcroute::transaction {
 namespace {
@@ -230,7 +231,7 @@ void add_text(std::string& line, const std::string& text) {
   } else if (plain && text != "-") {
     line += text;
   } else {
-    line += '~' + chain::to_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    line += '~' + text::to_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
   }
 }
 
@@ -247,7 +248,7 @@ bool read_text(std::string_view field, std::string& text) {
     text = field;
     return !field.empty();
   }
-  const auto bytes = chain::from_hex(field.substr(1));
+  const auto bytes = text::from_hex(field.substr(1));
   if (bytes) text.assign(bytes->begin(), bytes->end());
   return bytes.has_value();
 }
@@ -526,7 +527,7 @@ struct Place {
       : directory(open_directory(directory_path)) {
     const std::string subject = std::to_string(chain_id) + " " + account;
     const auto digest = chain::keccak256({reinterpret_cast<const std::uint8_t*>(subject.data()), subject.size()});
-    name = "nonces-" + chain::to_hex(chain::BytesView(digest).first(16)).substr(2);
+    name = "nonces-" + text::to_hex(text::BytesView(digest).first(16)).substr(2);
     path = directory_path + "/" + name;
   }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace rpcroute::rpc {
+namespace rpcroute::text {
 
 /// Deeper nesting than any answer of a node has.
 constexpr std::size_t max_json_depth = 512;
@@ -34,4 +34,4 @@ std::string json_text(std::string_view literal);
 /// `text` as a JSON string literal.
 std::string json_literal(std::string_view text);
 
-}  // namespace rpcroute::rpc
+}  // namespace rpcroute::text

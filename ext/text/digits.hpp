@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rpcroute::rpc {
+namespace rpcroute::text {
 
 /// A JSON number in its one shortest form: 1.10 and 11e-1 are 1.1, 0.0 and -0 are 0, 1e3 is 1000.
 std::string canonical_number(std::string_view number);
@@ -14,4 +14,4 @@ std::string canonical_number(std::string_view number);
 /// else, and for more than 155 decimal digits (512 bits), which no field of a chain has.
 std::optional<std::string> canonical_quantity(std::string_view text);
 
-}  // namespace rpcroute::rpc
+}  // namespace rpcroute::text

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rpcroute::rpc {
+namespace rpcroute::text {
 
 struct JsonTree {
   enum class Type { null, boolean, number, text, array, object };
@@ -37,4 +37,4 @@ std::string to_json(const JsonTree& tree);
 /// Appends the paths (SQLite's: `$.logs[0].data`) at which the trees differ; where one side has nothing, that path.
 void append_differences(const JsonTree& a, const JsonTree& b, const std::string& path, std::vector<std::string>& paths);
 
-}  // namespace rpcroute::rpc
+}  // namespace rpcroute::text

@@ -1,4 +1,4 @@
-#include "rpc/sha256.hpp"
+#include "text/sha256.hpp"
 
 #include <openssl/evp.h>
 
@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace rpcroute::rpc {
+namespace rpcroute::text {
 
 std::string sha256_hex(std::span<const std::byte> bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -20,4 +20,4 @@ std::string sha256_hex(std::span<const std::byte> bytes) {
   return hexadecimal;
 }
 
-}  // namespace rpcroute::rpc
+}  // namespace rpcroute::text

@@ -1,4 +1,4 @@
-#include "rpc/json.hpp"
+#include "text/json.hpp"
 
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
@@ -9,9 +9,9 @@
 
 #include <algorithm>
 
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
 
-namespace rpcroute::rpc {
+namespace rpcroute::text {
 namespace {
 
 /// Stops the reader where the nesting passes the bound.
@@ -176,4 +176,4 @@ std::string json_literal(std::string_view text) {
   return {buffer.GetString(), buffer.GetSize()};
 }
 
-}  // namespace rpcroute::rpc
+}  // namespace rpcroute::text

@@ -1,13 +1,13 @@
-#include "rpc/json_tree.hpp"
+#include "text/json_tree.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "rpc/json.hpp"
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
+#include "text/json.hpp"
 
-namespace rpcroute::rpc {
+namespace rpcroute::text {
 namespace {
 
 /// By name; of duplicates the last one stays, as with most readers.
@@ -145,4 +145,4 @@ void append_differences(const JsonTree& a, const JsonTree& b, const std::string&
   }
 }
 
-}  // namespace rpcroute::rpc
+}  // namespace rpcroute::text

@@ -1,11 +1,11 @@
-#include "rpc/digits.hpp"
+#include "text/digits.hpp"
 
 #include <algorithm>
 #include <charconv>
 
-#include "rpc/text.hpp"
+#include "text/ascii.hpp"
 
-namespace rpcroute::rpc {
+namespace rpcroute::text {
 namespace {
 
 constexpr std::string_view decimal_digits = "0123456789";
@@ -90,4 +90,4 @@ std::optional<std::string> canonical_quantity(std::string_view text) {
   return "0x" + (digits.empty() ? "0" : digits);
 }
 
-}  // namespace rpcroute::rpc
+}  // namespace rpcroute::text

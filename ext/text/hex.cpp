@@ -1,6 +1,6 @@
-#include "chain/hex.hpp"
+#include "text/hex.hpp"
 
-namespace rpcroute::chain {
+namespace rpcroute::text {
 
 int hex_digit(char character) {
   if (character >= '0' && character <= '9') return character - '0';
@@ -39,4 +39,4 @@ bool from_hex(std::string_view text, std::span<std::uint8_t> out) {
   return true;
 }
 
-}  // namespace rpcroute::chain
+}  // namespace rpcroute::text

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rpcroute::chain {
+namespace rpcroute::text {
 
 using Bytes = std::vector<std::uint8_t>;
 using BytesView = std::span<const std::uint8_t>;
@@ -25,4 +25,4 @@ std::optional<Bytes> from_hex(std::string_view text);
 /// The same, for exactly `out.size()` bytes. `out` is unspecified when it returns false.
 bool from_hex(std::string_view text, std::span<std::uint8_t> out);
 
-}  // namespace rpcroute::chain
+}  // namespace rpcroute::text
