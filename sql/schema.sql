@@ -1,40 +1,39 @@
 -- The tables and views of an rpcroute database. Run it on a new file, or again on an old one: what is there stays. A
 -- database of version 1 takes sql/migrate_1_to_2.sql first.
 --
---   sqlite3 -bail rpc.db < sql/schema.sql
+--   sqlite3 -bail -cmd '.timeout 5000' rpc.db < sql/schema.sql
 --
--- Plain SQL for SQLite 3.38 or later, without the extension. Times are seconds since the Unix epoch, UTC. There are no
--- foreign keys on purpose: a provider of an unknown chain is that provider's `config` row when it is polled, not a
+-- Plain SQL for SQLite 3.38 or later, without the extension. What stays in the file calls no JSON function: with
+-- trusted_schema off, older SQLite would read no table of such a file. Times are seconds since the Unix epoch, UTC. There
+-- are no foreign keys on purpose: a provider of an unknown chain is that provider's `config` row when it is polled, not a
 -- refused INSERT, and observations outlive the provider they are about.
-
-PRAGMA busy_timeout = 5000;
 
 CREATE TABLE IF NOT EXISTS rpc_settings (
   key     TEXT NOT NULL PRIMARY KEY,
   value   NUMERIC,        -- a number stays a number however it was typed; NULL where the meaning says so
   meaning TEXT NOT NULL   -- with its unit
 );
-INSERT OR IGNORE INTO rpc_settings  -- never on tables whose version is not known
+INSERT OR IGNORE INTO rpc_settings (key, value, meaning)  -- never on tables whose version is not known
 SELECT 'schema_version', 2, 'version of these tables; every script refuses another one'
  WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'tx_outcomes');
 
 -- A refusal is a message from RAISE, which takes only a literal and only inside a trigger. Every script begins so.
-DROP TABLE IF EXISTS temp.refusal;
-CREATE TEMP TABLE refusal (reason);
-CREATE TEMP TRIGGER refuse BEFORE INSERT ON refusal WHEN NEW.reason IS NOT 2
+DROP TABLE IF EXISTS temp.rpcroute_refusal;
+CREATE TEMP TABLE rpcroute_refusal (reason);
+CREATE TEMP TRIGGER rpcroute_refuse BEFORE INSERT ON rpcroute_refusal WHEN NEW.reason IS NOT 2
 BEGIN
   SELECT CASE NEW.reason
     WHEN 1 THEN RAISE(ABORT, 'this database is of schema_version 1: run sql/migrate_1_to_2.sql first')
     ELSE RAISE(ABORT, 'the schema_version of this database is unknown here: a newer rpcroute made it, use the scripts of that one') END;
 END;
-INSERT INTO refusal VALUES ((SELECT value FROM main.rpc_settings WHERE key = 'schema_version'));
-DROP TABLE temp.refusal;
+INSERT INTO temp.rpcroute_refusal VALUES ((SELECT value FROM main.rpc_settings WHERE key = 'schema_version'));
+DROP TABLE temp.rpcroute_refusal;
 
 PRAGMA journal_mode = WAL;  -- readers and a poll in progress never block each other
 
 BEGIN IMMEDIATE;
 
-INSERT OR IGNORE INTO rpc_settings VALUES
+INSERT OR IGNORE INTO rpc_settings (key, value, meaning) VALUES
   ('region', 'local', 'where this machine polls from, when RPCROUTE_REGION is not set'),
   ('timeout_ms', 3500, 'milliseconds a request may take, set-up included'),
   ('ws_timeout_ms', 4000, 'milliseconds a WebSocket may take until its first message'),
@@ -236,22 +235,13 @@ CREATE TABLE IF NOT EXISTS rpc_models (
   active      INTEGER NOT NULL DEFAULT 0 CHECK (active IN (0, 1)),  -- the one predict_confirm uses unless told
   created     REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400),
   sha256      TEXT,  -- of content, hex
-  features    TEXT CHECK (features IS NULL OR json_valid(features)),  -- JSON array, in the model's order
-  params      TEXT CHECK (params IS NULL OR json_valid(params)),      -- JSON object
+  features    TEXT,  -- JSON array, in the model's order; NULL in an imported one: model_info(content) tells
+  params      TEXT,  -- JSON object
   train_rows  INTEGER,
   train_until REAL,  -- timestamp of the newest row it was trained on
-  metrics     TEXT CHECK (metrics IS NULL OR json_valid(metrics))     -- JSON object
+  metrics     TEXT  -- JSON object
 );
 CREATE UNIQUE INDEX IF NOT EXISTS rpc_models_active ON rpc_models (active) WHERE active = 1;
-
--- features left out become those the model names itself, so that scripts can serve it by name.
-CREATE TRIGGER IF NOT EXISTS rpc_models_new AFTER INSERT ON rpc_models WHEN NEW.features IS NULL
-BEGIN
-  UPDATE rpc_models
-     SET features = CASE WHEN json_valid(CAST(content AS TEXT))
-                         THEN json_extract(CAST(content AS TEXT), '$.learner.feature_names') END
-   WHERE model = NEW.model;
-END;
 
 -- Activating a model retires the one before, so that going back is UPDATE rpc_models SET active = 1 WHERE model = '…'.
 CREATE TRIGGER IF NOT EXISTS rpc_models_activate BEFORE UPDATE OF active ON rpc_models
@@ -289,7 +279,7 @@ CREATE TABLE IF NOT EXISTS route_decisions (
   band               TEXT,  -- confidence in a word
   propensity         REAL CHECK (propensity > 0 AND propensity <= 1),  -- that this provider was chosen
   ping_provider_id   TEXT,  -- what ping would have chosen
-  reasons            TEXT NOT NULL DEFAULT '[]' CHECK (json_type(reasons) = 'array'),
+  reasons            TEXT NOT NULL DEFAULT '[]',  -- JSON array
   evidence           TEXT,  -- canonical JSON of all it rested on
   evidence_sha256    TEXT,
   model              TEXT,  -- name in rpc_models
@@ -334,7 +324,7 @@ CREATE TABLE IF NOT EXISTS route_reasons (
   kind    TEXT NOT NULL CHECK (kind IN ('ready', 'abstain', 'exclusion')),
   meaning TEXT NOT NULL
 );
-INSERT OR IGNORE INTO route_reasons VALUES
+INSERT OR IGNORE INTO route_reasons (reason, kind, meaning) VALUES
   ('ranked_first', 'ready', 'least of the number its policy ranks by'),
   ('incumbent_kept', 'ready', 'another is ahead, but not by more than switch_margin_sec'),
   ('fixed_kept', 'ready', 'guard: the fixed choice lags by fewer than guard_lag_blocks'),

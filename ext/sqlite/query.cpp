@@ -131,8 +131,10 @@ std::optional<Relation> listed(Connection& connection, const std::string& pragma
 std::optional<Relation> find_relation(Connection& connection, std::string_view schema, std::string_view name) {
   // TEMP tables come first in SQLite's order of names. The pragma for that schema alone opens no transaction on the
   // database; it would last as long as the statement that asks, which may be waiting for a provider.
-  if (schema.empty()) {
-    if (auto temporary = listed(connection, "temp.table_list", "", name)) return temporary;
+  const bool temporary = same_name(schema, "temp");
+  if (schema.empty() || temporary) {
+    auto relation = listed(connection, "temp.table_list", "", name);
+    if (relation || temporary) return relation;
   }
   return listed(connection, "table_list", schema, name);
 }
@@ -140,6 +142,18 @@ std::optional<Relation> find_relation(Connection& connection, std::string_view s
 Relation required_relation(Connection& connection, std::string_view name, std::string_view schema) {
   if (auto relation = find_relation(connection, schema, name)) return *relation;
   throw Error("no table " + std::string(name) + " in this database: run sql/schema.sql first");
+}
+
+std::optional<Relation> find_own(Connection& connection, std::string_view name) {
+  if (!connection.reads_copies()) return find_relation(connection, "", name);
+  constexpr std::string_view prefix = "rpc_";
+  return find_relation(connection, "temp", "rpcroute_" + std::string(name.substr(prefix.size())));
+}
+
+Relation required_own(Connection& connection, std::string_view name) {
+  if (auto relation = find_own(connection, name)) return *relation;
+  if (!connection.reads_copies()) return required_relation(connection, name);
+  throw Error("there is no TEMP copy of " + std::string(name) + " to read");
 }
 
 }  // namespace rpcroute::sqlite

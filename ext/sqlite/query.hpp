@@ -75,4 +75,9 @@ std::optional<Relation> find_relation(Connection& connection, std::string_view s
 /// missing.
 Relation required_relation(Connection& connection, std::string_view name, std::string_view schema = {});
 
+/// What stands for rpc_providers, rpc_chains or rpc_settings now: the relation of that name, or the TEMP copy of it
+/// where Connection::reads_copies(); nullopt when there is none.
+std::optional<Relation> find_own(Connection& connection, std::string_view name);
+Relation required_own(Connection& connection, std::string_view name);
+
 }  // namespace rpcroute::sqlite
