@@ -2,6 +2,7 @@
 #include <rapidjson/document.h>
 
 #include <cmath>
+#include <unordered_map>
 
 #include "functions/functions.hpp"
 #include "functions/model_argument.hpp"
@@ -18,6 +19,36 @@ rapidjson::Document parse_object(sqlite::Value value) {
   }
   return document;
 }
+
+/// The places of a model's features by name, so that a row of many names costs no more than its text.
+class Places {
+ public:
+  /// Those of the model last asked about in this statement.
+  static Places& of(sqlite::Call& call, const ModelPointer& model) {
+    auto& places = call.per_execution<Places>();
+    if (places.model_ != model) {
+      places.of_.clear();
+      for (const std::string& name : model->feature_names()) places.of_.emplace(name, places.of_.size());
+      places.model_ = model;
+    }
+    return places;
+  }
+
+  /// The member of each feature, in the model's order; nullptr where there is none. Of duplicates the first.
+  const std::vector<const rapidjson::Value*>& members(const rapidjson::Value& object) {
+    members_.assign(of_.size(), nullptr);
+    for (const auto& member : object.GetObject()) {
+      const auto place = of_.find({member.name.GetString(), member.name.GetStringLength()});
+      if (place != of_.end() && members_[place->second] == nullptr) members_[place->second] = &member.value;
+    }
+    return members_;
+  }
+
+ private:
+  ModelPointer model_;
+  std::unordered_map<std::string_view, std::size_t> of_;
+  std::vector<const rapidjson::Value*> members_;
+};
 
 struct PredictConfirmNamed {
   static sqlite::FunctionSpec spec() {
@@ -38,18 +69,21 @@ struct PredictConfirmNamed {
         arguments[0].is_null() ? lookup.active(call.connection()) : lookup.named(call.connection(), arguments[0]);
     const model::Model& model = *found;
     const rapidjson::Document object = parse_object(arguments[1]);
+    const auto& members = Places::of(call, found).members(object);
     std::vector<double>& features = lookup.row;
     features.clear();
-    for (const std::string& name : model.feature_names()) {
-      const auto member = object.FindMember(name);
-      if (member == object.MemberEnd()) throw sqlite::Error("features lack '" + name + "', which the model needs");
-      if (member->value.IsNull()) return;
-      if (!member->value.IsNumber() || !std::isfinite(member->value.GetDouble())) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const std::string& name = model.feature_names()[i];
+      if (members[i] == nullptr) throw sqlite::Error("features lack '" + name + "', which the model needs");
+      if (members[i]->IsNull()) return;
+      if (!members[i]->IsNumber() || !std::isfinite(members[i]->GetDouble())) {
         throw sqlite::Error("feature " + name + " must be a number");
       }
-      features.push_back(member->value.GetDouble());
+      features.push_back(members[i]->GetDouble());
     }
-    call.result().set(static_cast<double>(model.predict(features)));
+    text::Budget& budget = lookup.budget(call.connection());
+    budget.steps(object.MemberCount());
+    call.result().set(static_cast<double>(model.predict(features, budget)));
   }
 };
 

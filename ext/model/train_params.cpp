@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "model/forest.hpp"
+#include "model/limits.hpp"
 #include "model/train.hpp"
 
 namespace rpcroute::model {
@@ -116,8 +116,8 @@ std::string one_of(const Choice& choice, const Value& value) {
 }
 
 std::vector<std::string> feature_names(const Value& value) {
-  const std::string accepted = "an array of 1 to " + std::to_string(max_features) + " different names";
-  if (!value.IsArray() || value.Empty() || value.Size() > max_features) refuse("features", accepted, shown(value));
+  const std::string accepted = "an array of 1 to " + std::to_string(limits::features) + " different names";
+  if (!value.IsArray() || value.Empty() || value.Size() > limits::features) refuse("features", accepted, shown(value));
   std::vector<std::string> names;
   for (const Value& name : value.GetArray()) {
     if (!name.IsString() || name.GetStringLength() == 0) refuse("features", accepted, shown(name) + " among them");

@@ -34,6 +34,7 @@ XgboostLibrary open() {
   bind(library, "XGDMatrixCreateFromDense", api.matrix_create);
   bind(library, "XGDMatrixSetFloatInfo", api.matrix_set_float);
   bind(library, "XGDMatrixFree", api.matrix_free);
+  bind(library, "XGProxyDMatrixCreate", api.proxy_create);
   bind(library, "XGBoosterCreate", api.booster_create);
   bind(library, "XGBoosterFree", api.booster_free);
   bind(library, "XGBoosterSetParam", api.booster_set_param);

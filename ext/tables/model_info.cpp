@@ -38,7 +38,7 @@ const sqlite::Table& model_info() {
                   column("checked", "INTEGER", "1 when it was held against libxgboost, 0 where that is absent",
                          &ModelInfo::checked)},
       .arguments = {model_argument},
-      .open = rows_of_model<ModelInfo>([](const model::Model& model) {
+      .open = rows_of_model<ModelInfo>([](const model::Model& model, text::Budget&) {
         return std::vector{model.info()};
       })}.table();
   return table;
