@@ -1,23 +1,10 @@
 // predict_confirm_named(model, features): a prediction for scripts that serve whatever model is active.
-#include <rapidjson/document.h>
-
-#include <cmath>
-
 #include "functions/functions.hpp"
 #include "functions/model_argument.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::functions {
 namespace {
-
-rapidjson::Document parse_object(sqlite::Value value) {
-  rapidjson::Document document;
-  const std::string_view text = value.text();
-  document.Parse<rapidjson::kParseFullPrecisionFlag | rapidjson::kParseIterativeFlag>(text.data(), text.size());
-  if (document.HasParseError() || !document.IsObject()) {
-    throw sqlite::Error("features must be a JSON object, got " + sqlite::quoted(value));
-  }
-  return document;
-}
 
 struct PredictConfirmNamed {
   static sqlite::FunctionSpec spec() {
@@ -37,17 +24,22 @@ struct PredictConfirmNamed {
     const ModelPointer& found =
         arguments[0].is_null() ? lookup.active(call.connection()) : lookup.named(call.connection(), arguments[0]);
     const model::Model& model = *found;
-    const rapidjson::Document object = parse_object(arguments[1]);
+    const text::JsonTree tree(arguments[1].text());
+    const text::Json object = tree.root();
+    if (!object.is_object()) {
+      throw sqlite::Error("features must be a JSON object, got " + sqlite::quoted(arguments[1]));
+    }
     std::vector<double>& features = lookup.row;
     features.clear();
     for (const std::string& name : model.feature_names()) {
-      const auto member = object.FindMember(name);
-      if (member == object.MemberEnd()) throw sqlite::Error("features lack '" + name + "', which the model needs");
-      if (member->value.IsNull()) return;
-      if (!member->value.IsNumber() || !std::isfinite(member->value.GetDouble())) {
-        throw sqlite::Error("feature " + name + " must be a number");
+      const text::Json feature = object[name];
+      if (feature.is(text::JsonType::absent)) {
+        throw sqlite::Error("features lack '" + name + "', which the model needs");
       }
-      features.push_back(member->value.GetDouble());
+      if (feature.is_null()) return;
+      const auto number = feature.real();
+      if (!number) throw sqlite::Error("feature " + name + " must be a number");
+      features.push_back(*number);
     }
     call.result().set(static_cast<double>(model.predict(features)));
   }
