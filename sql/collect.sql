@@ -32,12 +32,29 @@ CREATE TEMP TABLE rpc_settings AS SELECT * FROM main.rpc_settings;
 CREATE TEMP TABLE rpc_chains AS SELECT * FROM main.rpc_chains;
 CREATE TEMP TABLE rpc_providers AS SELECT * FROM main.rpc_providers WHERE enabled = 1;
 
+-- What to ask: heights, and where somebody was not asked for identity_sec who he is, that too, of all in the same round.
+DROP TABLE IF EXISTS temp.rpcroute_asked;
+CREATE TEMP TABLE rpcroute_asked AS
+SELECT DISTINCT height_method AS method FROM temp.rpc_chains
+ UNION ALL
+SELECT question.column1 FROM (VALUES ('eth_chainId'), ('eth_getBlockByNumber'), ('getGenesisHash')) question
+ WHERE EXISTS (
+       SELECT 1
+         FROM (SELECT (julianday('now') - 2440587.5) * 86400 AS now,
+                      (SELECT value FROM temp.rpc_settings WHERE key = 'identity_sec') AS identity_sec)
+        CROSS JOIN temp.rpc_providers p
+        WHERE NOT EXISTS (SELECT 1 FROM main.rpc_identity i
+                           WHERE i.provider_id = p.provider_id AND i.timestamp BETWEEN now - identity_sec AND now));
+
 -- The poll: as long as the slowest answer, timeout_ms at most. CREATE TABLE … AS SELECT would lock the database meanwhile.
 CREATE VIRTUAL TABLE temp.poll USING rpc_probe;
 CREATE TEMP TABLE polled AS SELECT * FROM temp.poll WHERE false;
-INSERT INTO temp.polled SELECT * FROM temp.poll;
+INSERT INTO temp.polled
+SELECT * FROM temp.poll
+ WHERE method IN (SELECT method FROM temp.rpcroute_asked);
 
 DROP TABLE temp.poll;
+DROP TABLE temp.rpcroute_asked;
 DROP TABLE temp.rpc_providers;
 DROP TABLE temp.rpc_chains;
 DROP TABLE temp.rpc_settings;
@@ -51,7 +68,18 @@ SELECT (SELECT coalesce(max(cycle_id), 0) + 1 FROM main.rpc_metrics), timestamp,
        sample, ok, latency_ms, setup_ms, total_ms, first_message_ms, block_number, 0, http_status, error_class,
        error_kind, error, retry_after_sec, response_bytes
   FROM temp.polled
+ WHERE method NOT IN ('eth_chainId', 'eth_getBlockByNumber', 'getGenesisHash')
  ORDER BY timestamp;
+
+-- One row for each who was asked who he is. What he failed in first of all is another chain.
+INSERT INTO main.rpc_identity (timestamp, provider_id, chain, region, ok, chain_id, genesis_hash, block_number,
+                               head_timestamp, error_class, error_kind, error)
+SELECT max(timestamp), provider_id, chain, region, min(ok), max(chain_id), max(genesis_hash), max(block_number),
+       max(block_timestamp), max(error_class) FILTER (WHERE place = 1), max(error_kind) FILTER (WHERE place = 1),
+       max(error) FILTER (WHERE place = 1)
+  FROM (SELECT *, row_number() OVER (PARTITION BY provider_id ORDER BY ok, error_kind IS NOT 'wrong_chain', method) AS place
+          FROM temp.polled WHERE method IN ('eth_chainId', 'eth_getBlockByNumber', 'getGenesisHash'))
+ GROUP BY provider_id;
 
 DROP TABLE temp.polled;
 DROP TABLE temp.refusal;

@@ -7,7 +7,8 @@
 -- transaction: killed at any instant, the database is whole, of the one version or of the other. What CREATE … IF NOT
 -- EXISTS would not replace is changed here, the rest is schema.sql's: a table gets its new columns, a view or trigger
 -- that is not what it was would be dropped.
--- New in version 2: tx_outcomes.preconfirmed_sec and max_cost_gwei, NULL in the rows of version 1.
+-- New in version 2: tx_outcomes.preconfirmed_sec and max_cost_gwei, NULL in the rows of version 1, and
+-- rpc_chains.genesis_hash and stale_head_sec.
 
 PRAGMA busy_timeout = 5000;
 
@@ -34,14 +35,24 @@ ATTACH coalesce((SELECT d.file FROM main.rpc_settings s JOIN pragma_database_lis
 PRAGMA migrating.journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS migrating.rpc_settings (key, value);
 CREATE TABLE IF NOT EXISTS migrating.tx_outcomes (tx_id);
+CREATE TABLE IF NOT EXISTS migrating.rpc_chains (chain, block_time_ms);
 
 BEGIN;
 
 ALTER TABLE migrating.tx_outcomes ADD COLUMN preconfirmed_sec REAL CHECK (preconfirmed_sec >= 0);
 ALTER TABLE migrating.tx_outcomes ADD COLUMN max_cost_gwei REAL CHECK (max_cost_gwei >= 0);
+ALTER TABLE migrating.rpc_chains ADD COLUMN genesis_hash TEXT;
+ALTER TABLE migrating.rpc_chains ADD COLUMN stale_head_sec REAL DEFAULT -1
+      CHECK (stale_head_sec >= 0 OR stale_head_sec = -1);
+UPDATE migrating.rpc_chains
+   SET genesis_hash = CASE chain WHEN 'solana-mainnet' THEN '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'
+                                 WHEN 'solana-devnet' THEN 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG'
+                                 WHEN 'solana-testnet' THEN '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY' END,
+       stale_head_sec = CASE WHEN chain <> 'devnet' THEN max(120, block_time_ms / 20.0) END;
 UPDATE migrating.rpc_settings SET value = 2  -- an error, even in a client that went on, where a column is missing
  WHERE key = 'schema_version'
-   AND NOT EXISTS (SELECT preconfirmed_sec, max_cost_gwei FROM migrating.tx_outcomes WHERE false);
+   AND NOT EXISTS (SELECT preconfirmed_sec, max_cost_gwei FROM migrating.tx_outcomes WHERE false)
+   AND NOT EXISTS (SELECT genesis_hash, stale_head_sec FROM migrating.rpc_chains WHERE false);
 
 COMMIT;
 

@@ -45,6 +45,7 @@ INSERT OR IGNORE INTO rpc_settings VALUES
   ('max_spend_gwei_per_day', 10000000, 'gwei that probe transactions may cost in 24 hours, at worst case'),
   ('probe_chain', NULL, 'chain that probe transactions are sent on; NULL is the only test chain with an enabled provider'),
   ('signer', 'auto', 'who signs them: env:RPCROUTE_KEY, file:/path or node; auto is env when RPCROUTE_KEY is set, else node'),
+  ('identity_sec', 600, 'seconds after which a provider is asked again which chain it is on and how old its head is'),
   ('tolerance_sec', 900, 'seconds an observation may be older than the transaction it explains'),
   ('head_window_sec', 60, 'seconds in which heights are compared where observations carry no cycle_id'),
   ('test_fraction', 0.2, 'share of the newest transactions kept for testing, 0..1'),
@@ -73,6 +74,9 @@ CREATE TABLE IF NOT EXISTS rpc_chains (
   head_max_ahead INTEGER CHECK (head_max_ahead >= 0),  -- blocks above every other witness that are still believed
   is_mainnet     INTEGER NOT NULL DEFAULT 1 CHECK (is_mainnet IN (0, 1)),  -- 0 says that its coins are worth nothing
   height_method  TEXT NOT NULL AS (CASE kind WHEN 'solana' THEN 'getSlot' ELSE 'eth_blockNumber' END),
+  genesis_hash   TEXT,  -- what getGenesisHash answers on Solana, which has no chain_id
+  stale_head_sec REAL DEFAULT -1  -- age of its latest block at which a provider stands still; NULL is never
+                 CHECK (stale_head_sec >= 0 OR stale_head_sec = -1),
   CHECK (is_mainnet = 1 OR chain_id IS NOT 1)
 );
 
@@ -84,6 +88,16 @@ END;
 CREATE TRIGGER IF NOT EXISTS rpc_chains_max_ahead AFTER UPDATE ON rpc_chains WHEN NEW.head_max_ahead IS NULL
 BEGIN
   UPDATE rpc_chains SET head_max_ahead = max(32, min(512, 1200000 / block_time_ms)) WHERE chain = NEW.chain;
+END;
+
+-- stale_head_sec left out, or set to -1, becomes 50 blocks, two minutes at least.
+CREATE TRIGGER IF NOT EXISTS rpc_chains_new_stale AFTER INSERT ON rpc_chains WHEN NEW.stale_head_sec < 0
+BEGIN
+  UPDATE rpc_chains SET stale_head_sec = -1 WHERE chain = NEW.chain;
+END;
+CREATE TRIGGER IF NOT EXISTS rpc_chains_stale AFTER UPDATE ON rpc_chains WHEN NEW.stale_head_sec < 0
+BEGIN
+  UPDATE rpc_chains SET stale_head_sec = max(120, block_time_ms / 20.0) WHERE chain = NEW.chain;
 END;
 
 INSERT OR IGNORE INTO rpc_chains (chain, kind, chain_id, block_time_ms, is_mainnet) VALUES
@@ -99,11 +113,13 @@ INSERT OR IGNORE INTO rpc_chains (chain, kind, chain_id, block_time_ms, is_mainn
   ('arbitrum-sepolia', 'evm', 421614, 250, 0),
   ('polygon', 'evm', 137, 2000, 1),
   ('polygon-amoy', 'evm', 80002, 2000, 0),
-  ('gnosis', 'evm', 100, 5000, 1),
-  ('solana-mainnet', 'solana', NULL, 400, 1),
-  ('solana-devnet', 'solana', NULL, 400, 0),
-  ('solana-testnet', 'solana', NULL, 400, 0),
-  ('devnet', 'evm', 31337, 1000, 0);  -- a chain on this machine
+  ('gnosis', 'evm', 100, 5000, 1);
+INSERT OR IGNORE INTO rpc_chains (chain, kind, genesis_hash, block_time_ms, is_mainnet) VALUES
+  ('solana-mainnet', 'solana', '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d', 400, 1),
+  ('solana-devnet', 'solana', 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG', 400, 0),
+  ('solana-testnet', 'solana', '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY', 400, 0);
+INSERT OR IGNORE INTO rpc_chains (chain, kind, chain_id, block_time_ms, is_mainnet, stale_head_sec) VALUES
+  ('devnet', 'evm', 31337, 1000, 0, NULL);  -- a chain on this machine, which may make its blocks on demand
 
 -- Providers.
 
@@ -157,6 +173,24 @@ CREATE TABLE IF NOT EXISTS rpc_metrics (
 );
 CREATE INDEX IF NOT EXISTS rpc_metrics_provider ON rpc_metrics (provider_id, timestamp);
 CREATE INDEX IF NOT EXISTS rpc_metrics_cycle ON rpc_metrics (cycle_id);
+
+-- Who providers say they are, asked within the rounds once in identity_sec.
+CREATE TABLE IF NOT EXISTS rpc_identity (
+  identity_id    INTEGER PRIMARY KEY,
+  timestamp      REAL NOT NULL,  -- when the last of the answers was complete
+  provider_id    TEXT NOT NULL,
+  chain          TEXT,  -- that it is configured for
+  region         TEXT NOT NULL DEFAULT 'local',
+  ok             INTEGER NOT NULL CHECK (ok IN (0, 1)),  -- 1: it answered all, and is on its chain
+  chain_id       INTEGER,  -- of eth_chainId; NULL when it did not answer
+  genesis_hash   TEXT,     -- of getGenesisHash; the same
+  block_number   INTEGER,  -- of its latest block, on evm
+  head_timestamp INTEGER,  -- that block's own, whole seconds
+  error_class    TEXT,
+  error_kind     TEXT,
+  error          TEXT
+);
+CREATE INDEX IF NOT EXISTS rpc_identity_provider ON rpc_identity (provider_id, timestamp);
 
 -- Probe transactions.
 

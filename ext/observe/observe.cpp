@@ -25,16 +25,16 @@ struct Poll {
   Observation observation;
 };
 
-std::vector<std::string> methods_for(const rpc::Provider& provider, std::span<const std::string> methods) {
-  if (methods.empty()) return {std::string(chain::default_height_method(provider.kind))};
-  return {methods.begin(), methods.end()};
+std::vector<std::string> methods_of(const Target& target) {
+  if (!target.methods.empty()) return target.methods;
+  return {std::string(chain::default_height_method(target.provider.kind))};
 }
 
-std::vector<Poll> plan(std::span<const rpc::Provider> providers, std::span<const std::string> methods,
-                       const Round& round) {
+std::vector<Poll> plan(std::span<const Target> targets, const Round& round) {
   std::vector<Poll> polls;
-  for (const rpc::Provider& provider : providers) {
-    for (const std::string& method : methods_for(provider, methods)) {
+  for (const Target& target : targets) {
+    const rpc::Provider& provider = target.provider;
+    for (const std::string& method : methods_of(target)) {
       for (int sample = 1; sample <= round.samples; ++sample) {
         Poll poll{&provider, {}};
         poll.observation.provider_id = provider.provider_id;
@@ -64,6 +64,18 @@ void read_height(const chain::Height& height, Observation& observation) {
   }
 }
 
+/// What a subscription says of its chain's identity is nothing.
+void read_identity(const rpc::HeadAnswer&, Poll&) {}
+
+void read_identity(const rpc::Answer& answer, Poll& poll) {
+  const rpc::Provider& provider = *poll.provider;
+  Observation& observation = poll.observation;
+  if (!observation.ok) return;
+  observation.identity = chain::identity_of(observation.method, answer.result);
+  const std::string problem = observation.identity.mismatch(provider.chain_id, provider.genesis_hash);
+  if (!problem.empty()) fail(observation, {ErrorClass::config, "wrong_chain", problem, std::nullopt});
+}
+
 chain::Height height_of(const Poll& poll, const rpc::Answer& answer) {
   return chain::height_of(poll.provider->kind, poll.observation.method, answer.result);
 }
@@ -84,6 +96,7 @@ void record(Answer answer, Poll& poll) {
   if constexpr (requires { answer.first_message_ms; }) observation.first_message_ms = answer.first_message_ms;
   if (answer.failure) return fail(observation, std::move(*answer.failure));
   read_height(height_of(poll, answer), observation);
+  read_identity(answer, poll);
 }
 
 void record_deadline(const Round& round, Poll& poll) {
@@ -201,10 +214,9 @@ class Polling {
 
 }  // namespace
 
-std::vector<Observation> observe(RpcClient& client, std::span<const rpc::Provider> providers,
-                                 std::span<const std::string> methods, const Round& round,
+std::vector<Observation> observe(RpcClient& client, std::span<const Target> targets, const Round& round,
                                  const rpc::Interrupt& interrupt) {
-  std::vector<Poll> polls = plan(providers, methods, round);
+  std::vector<Poll> polls = plan(targets, round);
   Polling polling(client, round, interrupt);
   if (round.mode == Mode::parallel) {
     polling.run(polls);

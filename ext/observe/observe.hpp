@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chain/identity.hpp"
 #include "rpc/client.hpp"
 #include "rpc/failure.hpp"
 #include "rpc/provider.hpp"
@@ -34,6 +35,7 @@ struct Observation {
   std::optional<double> total_ms;
   std::optional<double> first_message_ms;  ///< of 'ws': from sending the subscription to its first notification
   std::optional<std::int64_t> block_number;
+  chain::Identity identity;
   std::optional<long> http_status;
   std::optional<rpc::Failure> failure;  ///< set exactly when not ok
   std::int64_t response_bytes = 0;
@@ -55,12 +57,17 @@ struct Round {
   std::size_t max_response_bytes = std::size_t{8} << 20;
 };
 
-/// Polls. `methods` empty: each provider's height method. The observations come in the order of providers, then
-/// methods, then samples. A provider with a config_error, or one whose chain kind has no such read method, is not
-/// asked. Ends by the timeout (the deadline) + 50 ms. Throws rpc::Interrupted, and std::invalid_argument for params
-/// that are no JSON array or object; then nothing of the round is outstanding.
-std::vector<Observation> observe(rpc::RpcClient& client, std::span<const rpc::Provider> providers,
-                                 std::span<const std::string> methods, const Round& round,
+/// Whom to ask, and for what; no methods are the height method of its chain's kind.
+struct Target {
+  rpc::Provider provider;
+  std::vector<std::string> methods = {};
+};
+
+/// Polls. The observations come in the order of targets, then methods, then samples. A provider with a config_error,
+/// or one whose chain kind has no such read method, is not asked. One that says it is on another chain than its own is
+/// `config`, whatever else it answered. Ends by the timeout (the deadline) + 50 ms. Throws rpc::Interrupted, and
+/// std::invalid_argument for params that are no JSON array or object; then nothing of the round is outstanding.
+std::vector<Observation> observe(rpc::RpcClient& client, std::span<const Target> targets, const Round& round,
                                  const rpc::Interrupt& interrupt);
 
 }  // namespace rpcroute::observe

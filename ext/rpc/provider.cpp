@@ -16,9 +16,9 @@ namespace {
 using text::Json;
 
 /// The columns of rpc_providers, and what rpc_chains would say of the chain.
-constexpr std::array<std::string_view, 13> keys{"provider_id", "url",      "ws_url",          "chain",   "kind",
-                                                "chain_id",    "operator", "headers",         "enabled", "is_mainnet",
-                                                "archive",     "notes",    "cost_per_million"};
+constexpr std::array<std::string_view, 14> keys{"provider_id", "url",          "ws_url",   "chain",           "kind",
+                                                "chain_id",    "genesis_hash", "operator", "headers",         "enabled",
+                                                "is_mainnet",  "archive",      "notes",    "cost_per_million"};
 
 void complain(Provider& provider, const std::string& message) {
   if (provider.config_error.empty()) provider.config_error = message;
@@ -110,6 +110,7 @@ Provider read_provider(const Json& entry, std::size_t position) {
   read_text(entry, "chain", provider, provider.chain);
   read_kind(entry, provider);
   read_chain_id(entry, provider);
+  read_text(entry, "genesis_hash", provider, provider.genesis_hash);
   read_flag(entry, "is_mainnet", provider, provider.is_mainnet);
   if (provider.kind == chain::ChainKind::evm && provider.chain_id == std::uint64_t{1}) provider.is_mainnet = true;
   read_text(entry, "url", provider, provider.url);

@@ -18,6 +18,7 @@ struct Provider {
   std::string chain;  ///< name of the chain; may be empty for inline providers
   chain::ChainKind kind = chain::ChainKind::evm;
   std::optional<std::uint64_t> chain_id;
+  std::string genesis_hash;             ///< of a Solana cluster, base58; empty when it is not known
   bool is_mainnet = true;               ///< nothing is known to be a testnet until it says so
   std::int64_t block_time_ms = 12'000;  ///< of the chain; here and below what a chain that nobody described has
   std::int64_t head_max_ahead = 100;    ///< blocks above every other witness that are still believed

@@ -18,15 +18,21 @@ struct KnownChain {
   bool is_mainnet;
   std::int64_t block_time_ms;
   std::int64_t head_max_ahead;
+  std::string genesis_hash;
 };
 
 std::map<std::string, KnownChain> known_chains(sqlite::Connection& connection) {
   std::map<std::string, KnownChain> chains;
   if (!sqlite::find_relation(connection, "", "rpc_chains")) return chains;
-  Query rows(connection, "SELECT chain, kind, chain_id, is_mainnet, block_time_ms, head_max_ahead FROM rpc_chains");
+  Query rows(connection,
+             "SELECT chain, kind, chain_id, is_mainnet, block_time_ms, head_max_ahead, genesis_hash FROM rpc_chains");
   while (rows.step()) {
-    KnownChain chain{rows.text(1) == "solana" ? chain::ChainKind::solana : chain::ChainKind::evm, std::nullopt,
-                     rows.is_null(3) || rows.integer(3) != 0, rows.integer(4), rows.integer(5)};
+    KnownChain chain{rows.text(1) == "solana" ? chain::ChainKind::solana : chain::ChainKind::evm,
+                     std::nullopt,
+                     rows.is_null(3) || rows.integer(3) != 0,
+                     rows.integer(4),
+                     rows.integer(5),
+                     rows.text(6)};
     if (!rows.is_null(2)) chain.chain_id = static_cast<std::uint64_t>(rows.integer(2));
     chains.emplace(rows.text(0), chain);
   }
@@ -36,6 +42,7 @@ std::map<std::string, KnownChain> known_chains(sqlite::Connection& connection) {
 void adopt(rpc::Provider& provider, const KnownChain& chain) {
   provider.kind = chain.kind;
   if (chain.chain_id) provider.chain_id = chain.chain_id;
+  if (!chain.genesis_hash.empty()) provider.genesis_hash = chain.genesis_hash;
   provider.is_mainnet = chain.is_mainnet;
   if (chain.block_time_ms > 0) provider.block_time_ms = chain.block_time_ms;
   if (chain.head_max_ahead > 0) provider.head_max_ahead = chain.head_max_ahead;

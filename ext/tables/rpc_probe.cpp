@@ -90,30 +90,25 @@ std::vector<std::string> methods_for(const rpc::Provider& provider,
   return methods;
 }
 
-/// Polls what is wanted and not yet known. Providers that lack the same methods are asked in one round; that is all of
-/// them, unless the statement has asked some before.
+/// Polls what is wanted and not yet known, all in one round.
 void poll(sqlite::Connection& connection, Polled& polled, const std::vector<rpc::Provider>& wanted,
           const std::optional<std::vector<std::string>>& named) {
-  std::map<std::vector<std::string>, std::vector<rpc::Provider>> rounds;
+  std::vector<observe::Target> targets;
+  observe::Round round = polled.round;
+  const auto common = round.params.find(kEveryMethod);
   for (const rpc::Provider& provider : wanted) {
     std::vector<std::string> methods = methods_for(provider, named);
     std::erase_if(methods, [&](const auto& method) { return polled.answers.contains({provider.provider_id, method}); });
-    if (!methods.empty()) rounds[std::move(methods)].push_back(provider);
-  }
-  for (const auto& entry : rounds) {  // by name: clang 14 lets no lambda capture a structured binding
-    const std::vector<std::string>& methods = entry.first;
-    const std::vector<rpc::Provider>& providers = entry.second;
-    observe::Round round = polled.round;
-    if (const auto common = round.params.find(kEveryMethod); common != round.params.end()) {
+    if (common != round.params.end()) {
       for (const std::string& method : methods) round.params[method] = common->second;
     }
-    const auto observations = interruptible(connection, [&] {
-      return observe::observe(client(connection), providers, methods, round, interrupt(connection));
-    });
-    for (const Observation& observation : observations) {
-      polled.answers[{observation.provider_id, observation.method}].push_back(
-          std::make_shared<sqlite::Numbered<Observation>>(connection.next_rowid(), observation));
-    }
+    if (!methods.empty()) targets.push_back({provider, std::move(methods)});
+  }
+  const auto observations = interruptible(
+      connection, [&] { return observe::observe(client(connection), targets, round, interrupt(connection)); });
+  for (const Observation& observation : observations) {
+    polled.answers[{observation.provider_id, observation.method}].push_back(
+        std::make_shared<sqlite::Numbered<Observation>>(connection.next_rowid(), observation));
   }
 }
 
@@ -144,6 +139,12 @@ std::vector<sqlite::Column<Observation>> columns() {
                                   if (row.failure) result.set(row.failure->retry_after_sec);
                                 }));
   columns.push_back(column("response_bytes", "INTEGER", "decompressed size of the answer", &Row::response_bytes));
+  columns.push_back(column<Row>("chain_id", "INTEGER", "what eth_chainId answered",
+                                [](const Row& row) { return row.identity.chain_id; }));
+  columns.push_back(column<Row>("genesis_hash", "TEXT", "what getGenesisHash answered",
+                                [](const Row& row) { return or_null(row.identity.genesis_hash); }));
+  columns.push_back(column<Row>("block_timestamp", "INTEGER", "of the block that eth_getBlockByNumber answered",
+                                [](const Row& row) { return row.identity.block_timestamp; }));
   return columns;
 }
 

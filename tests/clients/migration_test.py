@@ -91,6 +91,11 @@ class Migration(unittest.TestCase):
                 next(row for row in before["rpc_settings"] if row["key"] == "schema_version")["value"] = 2
                 for row in before["tx_outcomes"]:
                     row.update(preconfirmed_sec=None, max_cost_gwei=None)
+                self.assertEqual(len({row["genesis_hash"] for row in after["rpc_chains"] if row["kind"] == "solana"}), 3)
+                stale = {row["chain"]: row["stale_head_sec"] for row in after["rpc_chains"]}
+                self.assertEqual([stale[c] for c in ("ethereum-mainnet", "arbitrum-one", "devnet")], [600, 120, None])
+                for row in after["rpc_chains"]:
+                    del row["genesis_hash"], row["stale_head_sec"]
                 self.assertEqual(after, before)
                 old.executescript(SCHEMA)
                 found, wanted = self.schema(old), self.schema(new)

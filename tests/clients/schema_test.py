@@ -68,6 +68,14 @@ class Schema(unittest.TestCase):
         self.rows("UPDATE rpc_chains SET block_time_ms = 5000, head_max_ahead = NULL WHERE chain = 'own'")
         self.assertEqual(self.rows("SELECT head_max_ahead FROM rpc_chains WHERE chain = 'own'"), [(240,)])
 
+    def test_a_head_is_stale_after_fifty_blocks_or_two_minutes_unless_the_chain_says_otherwise(self):
+        self.rows("INSERT INTO rpc_chains (chain, block_time_ms) VALUES ('slow', 60000), ('quick', 100)")
+        self.rows("INSERT INTO rpc_chains (chain, stale_head_sec) VALUES ('own', 30), ('never', NULL)")
+        stale = dict(self.rows("SELECT chain, stale_head_sec FROM rpc_chains"))
+        self.assertEqual([stale[c] for c in ("slow", "quick", "own", "never", "devnet")], [3000, 120, 30, None, None])
+        self.rows("UPDATE rpc_chains SET block_time_ms = 12000, stale_head_sec = -1 WHERE chain = 'never'")
+        self.assertEqual(self.rows("SELECT stale_head_sec FROM rpc_chains WHERE chain = 'never'"), [(600,)])
+
     def test_chain_id_1_cannot_be_called_a_test_network(self):
         with self.assertRaises(sqlite3.IntegrityError):
             self.rows("INSERT INTO rpc_chains (chain, chain_id, is_mainnet) VALUES ('mine', 1, 0)")

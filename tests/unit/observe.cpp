@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <latch>
 
 #include "rpc_server.hpp"
 #include "rpc_stream_server.hpp"
@@ -29,6 +30,15 @@ std::string error_class(const Observation& observation) {
   return observation.failure ? std::string(rpc::name(observation.failure->error_class)) : "none";
 }
 
+/// Asks everybody for the same; no methods are the heights.
+std::vector<Observation> observe_all(rpc::RpcClient& client, const std::vector<rpc::Provider>& providers,
+                                     const std::vector<std::string>& methods, const Round& round,
+                                     const rpc::Interrupt& interrupt = {}) {
+  std::vector<Target> targets;
+  for (const rpc::Provider& provider : providers) targets.push_back({provider, methods});
+  return observe::observe(client, targets, round, interrupt);
+}
+
 bool stall(Peer& peer, const Request&) {
   peer.stall();
   return false;
@@ -46,7 +56,7 @@ TEST_CASE("Every provider, method and sample has its observation, in that order"
   round.region = "here";
   round.mode = GENERATE(Mode::parallel, Mode::sequential);
   rpc::RpcClient client;
-  const auto observations = observe::observe(client, providers, methods, round, {});
+  const auto observations = observe_all(client, providers, methods, round, {});
   REQUIRE(observations.size() == 8);
   for (std::size_t i = 0; i < 8; ++i) {
     const Observation& observation = observations[i];
@@ -81,7 +91,7 @@ TEST_CASE("Sequential polls have one request in flight at any moment") {
   round.mode = Mode::sequential;
   round.samples = 5;
   rpc::RpcClient client;
-  CHECK(observe::observe(client, providers, {}, round, {}).size() == 10);
+  CHECK(observe_all(client, providers, {}, round, {}).size() == 10);
   CHECK(most == 1);
   CHECK(a.connections() == 1);
 }
@@ -97,7 +107,7 @@ TEST_CASE("One provider's failure is its own observation and leaves the others a
   Round round;
   round.timeout = rpc::Milliseconds(300);
   rpc::RpcClient client;
-  const auto observations = observe::observe(client, providers, {}, round, {});
+  const auto observations = observe_all(client, providers, {}, round, {});
   REQUIRE(observations.size() == 5);
   CHECK(error_class(observations[0]) == "none");
   CHECK(error_class(observations[1]) == "malformed");
@@ -119,11 +129,69 @@ TEST_CASE("Each kind of chain is asked for its height with its own method") {
   solana.kind = chain::ChainKind::solana;
   const std::vector<rpc::Provider> providers = {provider("e", server.url()), solana};
   rpc::RpcClient client;
-  const auto observations = observe::observe(client, providers, {}, Round{}, {});
+  const auto observations = observe_all(client, providers, {}, Round{}, {});
   CHECK(observations[0].method == "eth_blockNumber");
   CHECK(observations[0].block_number == 16);
   CHECK(observations[1].method == "getSlot");
   CHECK(observations[1].block_number == 400);
+}
+
+TEST_CASE("Chains of every kind are asked in one round") {
+  // Neither answers before both are asked.
+  std::latch both(2);
+  const auto behaviour = [&](Peer& peer, const Request& request) {
+    both.arrive_and_wait();
+    return peer.result(request, request.method() == "getSlot" ? "400" : "\"0x10\"");
+  };
+  const Server a(behaviour);
+  const Server b(behaviour);
+  rpc::Provider solana = provider("s", b.url());
+  solana.kind = chain::ChainKind::solana;
+  rpc::RpcClient client;
+  for (const Observation& observation : observe_all(client, {provider("e", a.url()), solana}, {}, Round{}, {})) {
+    CHECK(error_class(observation) == "none");
+  }
+}
+
+TEST_CASE("Who says he is on another chain than his own is config, and what he said is kept") {
+  const Server server([](Peer& peer, const Request& request) {
+    if (request.method() == "eth_getBlockByNumber") {
+      return peer.result(request,
+                         R"({"number":"0x10","hash":"0x)" + std::string(64, 'a') + R"(","timestamp":"0x65000000"})");
+    }
+    return peer.result(request, request.method() == "getGenesisHash" ? "\"5eykt\"" : "\"0xa4b1\"");
+  });
+  rpc::Provider arbitrum = provider("42161", server.url());
+  arbitrum.chain_id = 42161;
+  rpc::Provider mainnet = provider("1", server.url());
+  mainnet.chain_id = 1;
+  rpc::Provider solana = provider("5eykt", server.url());
+  solana.kind = chain::ChainKind::solana;
+  solana.genesis_hash = "5eykt";
+  rpc::Provider devnet = solana;
+  devnet.genesis_hash = "EtWTR";
+  const std::vector<Target> targets = {{arbitrum, {"eth_chainId", "eth_getBlockByNumber"}},
+                                       {mainnet, {"eth_chainId", "eth_blockNumber"}},
+                                       {provider("nobody knows", server.url()), {"eth_chainId"}},
+                                       {solana, {"getGenesisHash"}},
+                                       {devnet, {"getGenesisHash"}}};
+  rpc::RpcClient client;
+  const auto observations = observe::observe(client, targets, Round{}, {});
+  REQUIRE(observations.size() == 7);
+  CHECK(error_class(observations[0]) == "none");
+  CHECK(observations[0].identity.chain_id == 42161);
+  CHECK(observations[1].identity.block_timestamp == 0x65000000);
+  CHECK(observations[1].block_number == 0x10);
+  CHECK(error_class(observations[2]) == "config");
+  CHECK(observations[2].failure->kind == "wrong_chain");
+  CHECK(observations[2].failure->message == "the node is on chain 42161, not on 1");
+  CHECK(observations[2].identity.chain_id == 42161);
+  CHECK(observations[2].latency_ms);
+  CHECK(error_class(observations[3]) == "none");  // its height says nothing of its chain
+  CHECK(error_class(observations[4]) == "none");
+  CHECK(observations[5].identity.genesis_hash == "5eykt");
+  CHECK(error_class(observations[5]) == "none");
+  CHECK(observations[6].failure->kind == "wrong_chain");
 }
 
 TEST_CASE("A method that does not only read is asked of nobody") {
@@ -131,7 +199,7 @@ TEST_CASE("A method that does not only read is asked of nobody") {
   const std::vector<rpc::Provider> providers = {provider("a", server.url())};
   const std::vector<std::string> methods = {"eth_sendRawTransaction", "getSlot"};
   rpc::RpcClient client;
-  for (const Observation& observation : observe::observe(client, providers, methods, Round{}, {})) {
+  for (const Observation& observation : observe_all(client, providers, methods, Round{}, {})) {
     CHECK(error_class(observation) == "config");
   }
   CHECK(server.requests() == 0);
@@ -149,9 +217,9 @@ TEST_CASE("Parameters are the method's own or the caller's") {
   const std::vector<std::string> methods = {"eth_getBalance"};
   rpc::RpcClient client;
   Round round;
-  observe::observe(client, providers, methods, round, {});
+  observe_all(client, providers, methods, round, {});
   round.params["eth_getBalance"] = R"(["0xabc","latest"])";
-  observe::observe(client, providers, methods, round, {});
+  observe_all(client, providers, methods, round, {});
   REQUIRE(bodies.size() == 2);
   CHECK(bodies[0].find(R"("params":["0x0000000000000000000000000000000000000000","latest"])") != std::string::npos);
   CHECK(bodies[1].find(R"("params":["0xabc","latest"])") != std::string::npos);
@@ -165,7 +233,7 @@ TEST_CASE("Past the round's deadline the unanswered are timeouts, and nobody mor
   round.deadline = rpc::Milliseconds(100);
   round.mode = GENERATE(Mode::parallel, Mode::sequential);
   rpc::RpcClient client;
-  const auto observations = observe::observe(client, providers, {}, round, {});
+  const auto observations = observe_all(client, providers, {}, round, {});
   CHECK(error_class(observations[0]) == "timeout");
   CHECK(error_class(observations[1]) == "timeout");
   CHECK(observations[0].failure->kind == "deadline");
@@ -178,7 +246,7 @@ TEST_CASE("An interrupted round leaves nothing outstanding") {
   const std::vector<rpc::Provider> providers = {provider("a", silent.url())};
   rpc::RpcClient client;
   int asked = 0;
-  CHECK_THROWS_AS(observe::observe(client, providers, {}, Round{}, [&] { return ++asked > 2; }), rpc::Interrupted);
+  CHECK_THROWS_AS(observe_all(client, providers, {}, Round{}, [&] { return ++asked > 2; }), rpc::Interrupted);
   CHECK(client.outstanding() == 0);
 }
 
@@ -198,7 +266,7 @@ TEST_CASE("WebSocket evidence stands beside the polls of the same round") {
   const std::vector<rpc::Provider> providers = {evm, solana, provider("n", http.url())};
   const std::vector<std::string> methods = {"ws"};
   rpc::RpcClient client;
-  const auto observations = observe::observe(client, providers, methods, Round{}, {});
+  const auto observations = observe_all(client, providers, methods, Round{}, {});
   CHECK(error_class(observations[0]) == "none");
   CHECK(observations[0].block_number == 0x20);
   CHECK(observations[0].first_message_ms.value() > 0);
