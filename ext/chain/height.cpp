@@ -1,14 +1,14 @@
 #include "chain/height.hpp"
 
-#include <rapidjson/document.h>
-
 #include "chain/method.hpp"
 #include "chain/quantity.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::chain {
 namespace {
 
-using rapidjson::Value;
+using text::Json;
+using text::JsonType;
 
 Height malformed(std::string problem) {
   return {std::nullopt, true, std::move(problem)};
@@ -18,41 +18,43 @@ Height none() {
   return {};
 }
 
-Height quantity_height(const Value& value, std::string_view what) {
+Height quantity_height(const Json& value, std::string_view what) {
   const auto height = parse_quantity(value);
   if (height) return {*height, false, {}};
-  return malformed(std::string(what) + (value.IsString() ? " is not a quantity below 2^63" : " is not a quantity"));
+  return malformed(std::string(what) + (value.is_text() ? " is not a quantity below 2^63" : " is not a quantity"));
 }
 
-Height integer_height(const Value& value, std::string_view what) {
-  if (value.IsInt64() && value.GetInt64() >= 0) return {value.GetInt64(), false, {}};
+Height integer_height(const Json& value, std::string_view what) {
+  const auto height = value.integer();
+  if (height && *height >= 0) return {*height, false, {}};
   return malformed(std::string(what) + " is not an integer in 0 to 2^63-1");
 }
 
-Height block_height(const Value& value) {
-  if (value.IsNull()) return none();  // an unknown block
-  if (!value.IsObject()) return malformed("the result is not a block");
-  if (!value.HasMember("number")) return malformed("the block has no number");
-  if (value["number"].IsNull()) return none();  // a pending block
-  return quantity_height(value["number"], "the block's number");
+Height block_height(const Json& value) {
+  if (value.is_null()) return none();  // an unknown block
+  if (!value.is_object()) return malformed("the result is not a block");
+  const Json number = value["number"];
+  if (number.is(JsonType::absent)) return malformed("the block has no number");
+  return number.is_null() ? none() : quantity_height(number, "the block's number");  // a pending block has none
 }
 
-Height syncing_height(const Value& value) {
-  if (value.IsFalse()) return none();
-  if (!value.IsObject()) return malformed("the result is neither false nor an object");
-  return value.HasMember("currentBlock") ? quantity_height(value["currentBlock"], "currentBlock") : none();
+Height syncing_height(const Json& value) {
+  if (value.boolean() == false) return none();
+  if (!value.is_object()) return malformed("the result is neither false nor an object");
+  const Json current = value["currentBlock"];
+  return current.is(JsonType::absent) ? none() : quantity_height(current, "currentBlock");
 }
 
-Height enveloped_height(const Value& value) {
-  if (!value.IsObject()) return malformed("the result is not an object with a context");
-  if (!value.HasMember("context") || !value["context"].IsObject()) return malformed("the result has no context");
-  const Value& context = value["context"];
-  return context.HasMember("slot") ? integer_height(context["slot"], "context.slot")
-                                   : malformed("the context has no slot");
+Height enveloped_height(const Json& value) {
+  if (!value.is_object()) return malformed("the result is not an object with a context");
+  const Json context = value["context"];
+  if (!context.is_object()) return malformed("the result has no context");
+  const Json slot = context["slot"];
+  return slot.is(JsonType::absent) ? malformed("the context has no slot") : integer_height(slot, "context.slot");
 }
 
-bool is_hexadecimal(const Value& value) {
-  const std::string_view text(value.GetString(), value.GetStringLength());
+bool is_hexadecimal(const Json& value) {
+  const std::string_view text = value.text();
   return text.starts_with("0x") && text.substr(2).find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
@@ -60,21 +62,20 @@ Height checked(bool fits, std::string_view wanted) {
   return fits ? none() : malformed("the result is not " + std::string(wanted));
 }
 
-Height height_in(const Value& value, Shape shape) {
+Height height_in(const Json& value, Shape shape) {
   switch (shape) {
     case Shape::any:
       return none();
     case Shape::text:
-      return checked(value.IsString(), "a text");
+      return checked(value.is_text(), "a text");
     case Shape::quantity:
-      return checked(value.IsUint64() || (value.IsString() && value.GetStringLength() > 2 && is_hexadecimal(value)),
-                     "a quantity");
+      return checked(value.unsigned_integer() || (value.text().size() > 2 && is_hexadecimal(value)), "a quantity");
     case Shape::data:
-      return checked(value.IsNull() || (value.IsString() && is_hexadecimal(value)), "hexadecimal data");
+      return checked(value.is_null() || is_hexadecimal(value), "hexadecimal data");
     case Shape::array:
-      return checked(value.IsArray(), "an array");
+      return checked(value.is_array(), "an array");
     case Shape::integer:
-      return checked(value.IsUint64(), "an unsigned integer");
+      return checked(value.unsigned_integer().has_value(), "an unsigned integer");
     case Shape::height_quantity:
       return quantity_height(value, "the result");
     case Shape::height_integer:
@@ -89,19 +90,13 @@ Height height_in(const Value& value, Shape shape) {
   return none();
 }
 
-bool parse(std::string_view json, rapidjson::Document& document) {
-  document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
-  return !document.HasParseError();
-}
-
 }  // namespace
 
 Height height_of(ChainKind kind, std::string_view method, std::string_view result_json) {
   const Method* known = find_read_method(kind, method);
   if (known == nullptr || known->shape == Shape::any) return none();
-  rapidjson::Document document;
-  if (!parse(result_json, document)) return malformed("the result cannot be read");
-  return height_in(document, known->shape);
+  const text::JsonTree tree(result_json);
+  return tree.problem().empty() ? height_in(tree.root(), known->shape) : malformed("the result cannot be read");
 }
 
 std::string_view default_height_method(ChainKind kind) {
@@ -127,12 +122,12 @@ HeadSubscription head_subscription(ChainKind kind) {
 }
 
 Height height_of_head(ChainKind kind, std::string_view result_json) {
-  rapidjson::Document document;
-  if (!parse(result_json, document) || !document.IsObject()) return malformed("the head is not an object");
-  const char* field = kind == ChainKind::evm ? "number" : "slot";
-  if (!document.HasMember(field)) return malformed("the head has no height");
-  return kind == ChainKind::evm ? quantity_height(document[field], "the head's number")
-                                : integer_height(document[field], "the head's slot");
+  const text::JsonTree tree(result_json);
+  if (!tree.root().is_object()) return malformed("the head is not an object");
+  const Json height = tree.root()[kind == ChainKind::evm ? "number" : "slot"];
+  if (height.is(JsonType::absent)) return malformed("the head has no height");
+  return kind == ChainKind::evm ? quantity_height(height, "the head's number")
+                                : integer_height(height, "the head's slot");
 }
 
 }  // namespace rpcroute::chain

@@ -31,7 +31,7 @@ Identity identity_of(std::string_view method, std::string_view result_json) {
   try {
     if (method == "eth_chainId") identity.chain_id = read_quantity_result(result_json);
     if (method == "eth_getBlockByNumber") identity.block_timestamp = timestamp_of_block(result_json);
-    if (method == "getGenesisHash") identity.genesis_hash = text::json_text(result_json);
+    if (method == "getGenesisHash") identity.genesis_hash = text::JsonTree(result_json).root().text();
   } catch (const Misread&) {
   }
   return identity;

@@ -1,7 +1,5 @@
 #include "chain/quantity.hpp"
 
-#include <rapidjson/document.h>
-
 #include <algorithm>
 
 #include "text/hex.hpp"
@@ -60,17 +58,16 @@ std::optional<std::int64_t> parse_quantity(std::string_view text) {
   return fitting_63(read_quantity(text));
 }
 
-std::optional<Uint256> read_quantity256(const rapidjson::Value& value) {
-  if (value.IsUint64()) return Uint256(value.GetUint64());
-  if (!value.IsString()) return std::nullopt;
-  return read_quantity256(std::string_view(value.GetString(), value.GetStringLength()));
+std::optional<Uint256> read_quantity256(const text::Json& value) {
+  if (const auto integer = value.unsigned_integer()) return Uint256(*integer);
+  return read_quantity256(value.text());
 }
 
-std::optional<std::uint64_t> read_quantity(const rapidjson::Value& value) {
+std::optional<std::uint64_t> read_quantity(const text::Json& value) {
   return fitting_64(read_quantity256(value));
 }
 
-std::optional<std::int64_t> parse_quantity(const rapidjson::Value& value) {
+std::optional<std::int64_t> parse_quantity(const text::Json& value) {
   return fitting_63(read_quantity(value));
 }
 

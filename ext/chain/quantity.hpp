@@ -1,8 +1,6 @@
 // QUANTITY of the Ethereum JSON-RPC (execution-apis, base-types): "0x" and the digits of an unsigned integer.
 #pragma once
 
-#include <rapidjson/fwd.h>
-
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include <string_view>
 
 #include "text/hex.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::chain {
 
@@ -41,9 +40,9 @@ std::optional<std::int64_t> parse_quantity(std::string_view text);
 
 /// The same of a JSON value: the text of a quantity, or the bare integer that lenient nodes write. Anything else, a
 /// float among it whether it has a fraction or not, is nullopt.
-std::optional<Uint256> read_quantity256(const rapidjson::Value& value);
-std::optional<std::uint64_t> read_quantity(const rapidjson::Value& value);
-std::optional<std::int64_t> parse_quantity(const rapidjson::Value& value);
+std::optional<Uint256> read_quantity256(const text::Json& value);
+std::optional<std::uint64_t> read_quantity(const text::Json& value);
+std::optional<std::int64_t> parse_quantity(const text::Json& value);
 
 /// Writes what the specification demands: no leading zeros, "0x0" for 0.
 std::string quantity(std::uint64_t value);

@@ -1,7 +1,5 @@
 #include "chain/receipt.hpp"
 
-#include <rapidjson/document.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -9,87 +7,74 @@
 #include "chain/eip1559.hpp"
 #include "chain/keccak.hpp"
 #include "text/ascii.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::chain {
 namespace {
 
-using Value = rapidjson::Value;
+using text::Json;
 
-rapidjson::Document parse(std::string_view json) {
-  rapidjson::Document document;
-  // Iterative: a hostile nesting must not exhaust the stack.
-  document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
-  if (document.HasParseError()) throw Misread{"the result is not JSON"};
-  return document;
-}
-
-std::string_view text_of(const Value& value) {
-  return value.IsString() ? std::string_view(value.GetString(), value.GetStringLength()) : std::string_view();
-}
-
-/// A member that is there and not null.
-const Value* member(const Value& object, const char* name) {
-  const auto found = object.FindMember(name);
-  return found == object.MemberEnd() || found->value.IsNull() ? nullptr : &found->value;
-}
+struct Result : text::JsonTree {
+  explicit Result(std::string_view json) : JsonTree(json) {
+    if (!problem().empty()) throw Misread{"the result is not JSON"};
+  }
+};
 
 /// What rows can do without: nullopt when it is unreadable, or more than SQL's integers hold.
-std::optional<std::uint64_t> optional_quantity(const Value& object, const char* name) {
-  const Value* value = member(object, name);
-  return value == nullptr ? std::nullopt : parse_quantity(*value);
+std::optional<std::uint64_t> optional_quantity(const Json& object, const char* name) {
+  return parse_quantity(object[name]);
 }
 
 /// nullopt only when it is absent.
-std::optional<std::uint64_t> height_in(const Value& object, const char* name) {
-  const Value* value = member(object, name);
-  if (value == nullptr) return std::nullopt;
-  const auto height = parse_quantity(*value);
+std::optional<std::uint64_t> height_in(const Json& object, const char* name) {
+  const Json value = object[name];
+  if (!value.is_given()) return std::nullopt;
+  const auto height = parse_quantity(value);
   if (!height) throw Misread{std::string(name) + " is not a quantity below 2^63"};
   return height;
 }
 
-std::uint64_t required_quantity(const Value& object, const char* name) {
-  const Value* value = member(object, name);
-  if (value == nullptr) throw Misread{std::string(name) + " is missing"};
-  const auto number = read_quantity(*value);
+std::uint64_t required_quantity(const Json& object, const char* name) {
+  const Json value = object[name];
+  if (!value.is_given()) throw Misread{std::string(name) + " is missing"};
+  const auto number = read_quantity(value);
   if (!number) throw Misread{std::string(name) + " is not a quantity"};
   return *number;
 }
 
-std::string hash_of(const Value* value, const char* name) {
-  if (value == nullptr || !read_hash(text_of(*value))) throw Misread{std::string(name) + " is not a hash"};
-  return text::lower(text_of(*value));
+std::string hash_of(const Json& value, const char* name) {
+  if (!read_hash(value.text())) throw Misread{std::string(name) + " is not a hash"};
+  return text::lower(value.text());
 }
 
 /// Of a sealed block. Nodes mark one that is not by null, by no hash at all, or by a hash of zeros: then it is empty.
-std::string block_hash_in(const Value& object, const char* name) {
-  const Value* value = member(object, name);
-  std::string hash = value == nullptr ? std::string() : hash_of(value, name);
+std::string block_hash_in(const Json& object, const char* name) {
+  const Json value = object[name];
+  std::string hash = value.is_given() ? hash_of(value, name) : std::string();
   if (hash.find_first_not_of('0', 2) == std::string::npos) hash.clear();
   return hash;
 }
 
-const Value& object_of(const Value& value, const char* what) {
-  if (!value.IsObject()) throw Misread{std::string("the ") + what + " is not an object"};
+Json object_of(const Json& value, const char* what) {
+  if (!value.is_object()) throw Misread{std::string("the ") + what + " is not an object"};
   return value;
 }
 
-BlockTransaction block_transaction(const Value& value) {
-  const Value& object = object_of(value, "transaction");
+BlockTransaction block_transaction(const Json& value) {
+  const Json object = object_of(value, "transaction");
   BlockTransaction transaction;
-  transaction.hash = hash_of(member(object, "hash"), "hash");
-  if (const Value* from = member(object, "from")) transaction.from = text::lower(text_of(*from));
-  if (const Value* to = member(object, "to")) transaction.to = text::lower(text_of(*to));
+  transaction.hash = hash_of(object["hash"], "hash");
+  transaction.from = text::lower(object["from"].text());
+  transaction.to = text::lower(object["to"].text());
   transaction.nonce = required_quantity(object, "nonce");
-  if (const Value* amount = member(object, "value")) {
-    transaction.value = read_quantity256(*amount).value_or(Uint256(1));
+  if (const Json amount = object["value"]; amount.is_given()) {
+    transaction.value = read_quantity256(amount).value_or(Uint256(1));
   }
   return transaction;
 }
 
-std::optional<bool> status_in(const Value& receipt) {
-  const Value* value = member(receipt, "status");
-  if (value != nullptr && value->IsBool()) return value->GetBool();
+std::optional<bool> status_in(const Json& receipt) {
+  if (const auto flag = receipt["status"].boolean()) return flag;
   const auto status = optional_quantity(receipt, "status");
   return status && *status <= 1 ? std::optional(*status == 1) : std::nullopt;
 }
@@ -113,11 +98,11 @@ std::optional<T> most_told(std::span<const Receipt> receipts, std::optional<T> R
 }  // namespace
 
 std::optional<Receipt> read_receipt(std::string_view json, std::string_view transaction_hash) {
-  const rapidjson::Document document = parse(json);
-  if (document.IsNull()) return std::nullopt;
-  const Value& object = object_of(document, "receipt");
+  const Result result(json);
+  if (result.root().is_null()) return std::nullopt;
+  const Json object = object_of(result.root(), "receipt");
   Receipt receipt;
-  receipt.transaction_hash = hash_of(member(object, "transactionHash"), "transactionHash");
+  receipt.transaction_hash = hash_of(object["transactionHash"], "transactionHash");
   if (receipt.transaction_hash != text::lower(transaction_hash)) throw Misread{"the receipt is another transaction's"};
   std::string block_hash = block_hash_in(object, "blockHash");
   const auto block_number = height_in(object, "blockNumber");
@@ -146,60 +131,55 @@ void drop_impossible(Receipt& receipt, std::uint64_t max_fee, std::optional<std:
 }
 
 std::optional<Block> read_block(std::string_view json) {
-  const rapidjson::Document document = parse(json);
-  if (document.IsNull()) return std::nullopt;
-  const Value& object = object_of(document, "block");
+  const Result result(json);
+  if (result.root().is_null()) return std::nullopt;
+  const Json object = object_of(result.root(), "block");
   Block block;
   block.number = height_in(object, "number");
   block.hash = block_hash_in(object, "hash");
   block.timestamp = optional_quantity(object, "timestamp");
   block.base_fee_per_gas = optional_quantity(object, "baseFeePerGas");
-  const Value* transactions = member(object, "transactions");
-  if (transactions != nullptr && transactions->IsArray()) {
-    for (const Value& value : transactions->GetArray()) {
-      if (!value.IsString()) block.transactions.push_back(block_transaction(value));
-    }
+  for (const Json value : object["transactions"].elements()) {
+    if (!value.is_text()) block.transactions.push_back(block_transaction(value));
   }
   return block;
 }
 
 std::optional<KnownTransaction> read_transaction(std::string_view json, std::string_view transaction_hash) {
-  const rapidjson::Document document = parse(json);
-  if (document.IsNull()) return std::nullopt;
-  const Value& object = object_of(document, "transaction");
-  if (hash_of(member(object, "hash"), "hash") != text::lower(transaction_hash)) {
+  const Result result(json);
+  if (result.root().is_null()) return std::nullopt;
+  const Json object = object_of(result.root(), "transaction");
+  if (hash_of(object["hash"], "hash") != text::lower(transaction_hash)) {
     throw Misread{"the answer is another transaction"};
   }
   KnownTransaction known;
-  const Value* block_hash = member(object, "blockHash");
-  const bool readable = block_hash != nullptr && read_hash(text_of(*block_hash));
-  if (readable) known.block_hash = block_hash_in(object, "blockHash");
+  if (read_hash(object["blockHash"].text())) known.block_hash = block_hash_in(object, "blockHash");
   known.block_number = optional_quantity(object, "blockNumber");
   return known;
 }
 
 std::uint64_t read_quantity_result(std::string_view json) {
-  const auto number = read_quantity(parse(json));
+  const auto number = read_quantity(Result(json).root());
   if (!number) throw Misread{"the result is not a quantity"};
   return *number;
 }
 
 Uint256 read_quantity256_result(std::string_view json) {
-  const auto number = read_quantity256(parse(json));
+  const auto number = read_quantity256(Result(json).root());
   if (!number) throw Misread{"the result is not a quantity"};
   return *number;
 }
 
 std::string read_hash_result(std::string_view json) {
-  const rapidjson::Document document = parse(json);
-  return hash_of(&document, "the result");
+  return hash_of(Result(json).root(), "the result");
 }
 
 std::optional<std::string> read_first_account(std::string_view json) {
-  const rapidjson::Document document = parse(json);
-  if (!document.IsArray()) throw Misread{"the result is not a list of accounts"};
-  if (document.Empty()) return std::nullopt;
-  const std::string_view account = text_of(document[0]);
+  const Result result(json);
+  if (!result.root().is_array()) throw Misread{"the result is not a list of accounts"};
+  const auto accounts = result.root().elements();
+  if (accounts.empty()) return std::nullopt;
+  const std::string_view account = (*accounts.begin()).text();
   if (!read_address(account)) throw Misread{"the first account is not an address"};
   return text::lower(account);
 }

@@ -1,24 +1,13 @@
 // predict_confirm_named(model, features): a prediction for scripts that serve whatever model is active.
-#include <rapidjson/document.h>
-
-#include <cmath>
 #include <unordered_map>
+#include <vector>
 
 #include "functions/functions.hpp"
 #include "functions/model_argument.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::functions {
 namespace {
-
-rapidjson::Document parse_object(sqlite::Value value) {
-  rapidjson::Document document;
-  const std::string_view text = value.text();
-  document.Parse<rapidjson::kParseFullPrecisionFlag | rapidjson::kParseIterativeFlag>(text.data(), text.size());
-  if (document.HasParseError() || !document.IsObject()) {
-    throw sqlite::Error("features must be a JSON object, got " + sqlite::quoted(value));
-  }
-  return document;
-}
 
 /// The places of a model's features by name, so that a row of many names costs no more than its text.
 class Places {
@@ -34,20 +23,20 @@ class Places {
     return places;
   }
 
-  /// The member of each feature, in the model's order; nullptr where there is none. Of duplicates the first.
-  const std::vector<const rapidjson::Value*>& members(const rapidjson::Value& object) {
-    members_.assign(of_.size(), nullptr);
-    for (const auto& member : object.GetObject()) {
-      const auto place = of_.find({member.name.GetString(), member.name.GetStringLength()});
-      if (place != of_.end() && members_[place->second] == nullptr) members_[place->second] = &member.value;
+  /// The value of each feature, in the model's order; absent where there is none. Of duplicates the last.
+  const std::vector<text::Json>& values(const text::Json& object, text::Budget& budget) {
+    values_.assign(of_.size(), text::Json());
+    for (const text::JsonMember& member : object.members()) {
+      budget.step();
+      if (const auto place = of_.find(member.name); place != of_.end()) values_[place->second] = member.value;
     }
-    return members_;
+    return values_;
   }
 
  private:
   ModelPointer model_;
   std::unordered_map<std::string_view, std::size_t> of_;
-  std::vector<const rapidjson::Value*> members_;
+  std::vector<text::Json> values_;
 };
 
 struct PredictConfirmNamed {
@@ -68,21 +57,25 @@ struct PredictConfirmNamed {
     const ModelPointer& found =
         arguments[0].is_null() ? lookup.active(call.connection()) : lookup.named(call.connection(), arguments[0]);
     const model::Model& model = *found;
-    const rapidjson::Document object = parse_object(arguments[1]);
-    const auto& members = Places::of(call, found).members(object);
+    text::Budget& budget = lookup.budget(call.connection());
+    const text::JsonTree tree(arguments[1].text(), budget);
+    const text::Json object = tree.root();
+    if (!object.is_object()) {
+      throw sqlite::Error("features must be a JSON object, got " + sqlite::quoted(arguments[1]));
+    }
+    const auto& values = Places::of(call, found).values(object, budget);
     std::vector<double>& features = lookup.row;
     features.clear();
-    for (std::size_t i = 0; i < members.size(); ++i) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string& name = model.feature_names()[i];
-      if (members[i] == nullptr) throw sqlite::Error("features lack '" + name + "', which the model needs");
-      if (members[i]->IsNull()) return;
-      if (!members[i]->IsNumber() || !std::isfinite(members[i]->GetDouble())) {
-        throw sqlite::Error("feature " + name + " must be a number");
+      if (values[i].is(text::JsonType::absent)) {
+        throw sqlite::Error("features lack '" + name + "', which the model needs");
       }
-      features.push_back(members[i]->GetDouble());
+      if (values[i].is_null()) return;
+      const auto number = values[i].real();
+      if (!number) throw sqlite::Error("feature " + name + " must be a number");
+      features.push_back(*number);
     }
-    text::Budget& budget = lookup.budget(call.connection());
-    budget.steps(object.MemberCount());
     call.result().set(static_cast<double>(model.predict(features, budget)));
   }
 };

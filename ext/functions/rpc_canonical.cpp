@@ -34,7 +34,7 @@ struct RpcCanonical {
   }
   static void call(sqlite::Call& call, sqlite::Arguments arguments) {
     if (const auto json = text_argument(arguments, 0, "json")) {
-      call.result().set_json(rpc::canonical(*json, method_argument(arguments, 1)));
+      call.result().set_json(rpc::canonical(*json, method_argument(arguments, 1), call.connection().pulse()));
     }
   }
 };
@@ -49,7 +49,7 @@ struct RpcDigest {
   }
   static void call(sqlite::Call& call, sqlite::Arguments arguments) {
     if (const auto json = text_argument(arguments, 0, "json")) {
-      call.result().set(rpc::canonical_digest(*json, method_argument(arguments, 1)));
+      call.result().set(rpc::canonical_digest(*json, method_argument(arguments, 1), call.connection().pulse()));
     }
   }
 };
@@ -68,7 +68,8 @@ struct RpcDiff {
   static void call(sqlite::Call& call, sqlite::Arguments arguments) {
     const auto a = text_argument(arguments, 0, "a");
     const auto b = text_argument(arguments, 1, "b");
-    if (a && b) call.result().set_json(rpc::canonical_diff(*a, *b, method_argument(arguments, 2)));
+    if (!a || !b) return;
+    call.result().set_json(rpc::canonical_diff(*a, *b, method_argument(arguments, 2), call.connection().pulse()));
   }
 };
 

@@ -1,6 +1,4 @@
 // The parameters of training: names, aliases, ranges.
-#include <rapidjson/document.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,11 +9,12 @@
 
 #include "model/limits.hpp"
 #include "model/train.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::model {
 namespace {
 
-using rapidjson::Value;
+using text::Json;
 
 /// A number with its bounds; an open lower bound is itself refused.
 struct Range {
@@ -83,51 +82,49 @@ std::string joined(const std::vector<std::string_view>& words) {
   return text;
 }
 
-std::string shown(const Value& value) {
-  if (value.IsNumber()) return shortest(value.GetDouble());
-  if (value.IsString()) return "'" + std::string(value.GetString(), std::min(value.GetStringLength(), 60U)) + "'";
-  if (value.IsBool()) return value.GetBool() ? "true" : "false";
-  if (value.IsNull()) return "null";
-  return value.IsArray() ? "an array" : "an object";
+std::string shown(const Json& value) {
+  if (const auto number = value.real()) return shortest(*number);
+  if (value.is_text()) return "'" + std::string(value.text().substr(0, 60)) + "'";
+  if (value.is_array()) return "an array";
+  return value.is_object() ? "an object" : std::string(value.source().substr(0, 60));
 }
 
 [[noreturn]] void refuse(std::string_view name, const std::string& accepted, const std::string& given) {
   throw std::invalid_argument("parameter " + std::string(name) + ": accepted is " + accepted + ", got " + given);
 }
 
-double number_within(const Range& range, std::string_view name, const Value& value) {
+double number_within(const Range& range, std::string_view name, const Json& value) {
   const std::string kind = range.whole ? "a whole number " : "a number ";
   const std::string accepted = kind + (range.open ? "above " : "from ") + shortest(range.least) +
                                (range.open ? " up to " : " to ") + shortest(range.most);
-  if (!value.IsNumber()) refuse(name, accepted, shown(value));
-  const double number = value.GetDouble();
+  if (!value.real()) refuse(name, accepted, shown(value));
+  const double number = *value.real();
   const bool above = range.open ? number > range.least : number >= range.least;
   if (!above || !(number <= range.most)) refuse(name, accepted, shown(value));
   if (range.whole && number != std::floor(number)) refuse(name, accepted, shown(value));
   return number;
 }
 
-std::string one_of(const Choice& choice, const Value& value) {
-  if (value.IsString()) {
-    const std::string_view text(value.GetString(), value.GetStringLength());
-    if (std::find(choice.values.begin(), choice.values.end(), text) != choice.values.end()) return std::string(text);
-  }
+std::string one_of(const Choice& choice, const Json& value) {
+  const std::string_view text = value.text();
+  if (std::find(choice.values.begin(), choice.values.end(), text) != choice.values.end()) return std::string(text);
   refuse(choice.name, (choice.values.size() == 1 ? "" : "one of ") + joined(choice.values), shown(value));
 }
 
-std::vector<std::string> feature_names(const Value& value) {
+std::vector<std::string> feature_names(const Json& value) {
   const std::string accepted = "an array of 1 to " + std::to_string(limits::features) + " different names";
-  if (!value.IsArray() || value.Empty() || value.Size() > limits::features) refuse("features", accepted, shown(value));
   std::vector<std::string> names;
-  for (const Value& name : value.GetArray()) {
-    if (!name.IsString() || name.GetStringLength() == 0) refuse("features", accepted, shown(name) + " among them");
-    names.emplace_back(name.GetString(), name.GetStringLength());
+  for (const Json name : value.elements()) {
+    if (name.text().empty()) refuse("features", accepted, shown(name) + " among them");
+    names.emplace_back(name.text());
+    if (names.size() > limits::features) refuse("features", accepted, shown(value));
     // XGBoost takes C strings, and refuses these characters in a name when it reads its own text formats.
     const auto bad = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '[' || c == ']' || c == '<'; };
     if (std::any_of(names.back().begin(), names.back().end(), bad)) {
       refuse("features", "names without control characters, [, ] and <", shown(name));
     }
   }
+  if (names.empty()) refuse("features", accepted, shown(value));
   if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) {
     refuse("features", accepted, "a name twice");
   }
@@ -137,21 +134,21 @@ std::vector<std::string> feature_names(const Value& value) {
 /// One of -1, 0, 1 per feature.
 using Constraints = std::vector<int>;
 
-int constraint(const Value& value) {
-  if (!value.IsInt() || value.GetInt() < -1 || value.GetInt() > 1) {
+int constraint(const Json& value) {
+  const auto direction = value.integer();
+  if (!direction || *direction < -1 || *direction > 1) {
     refuse("monotone_constraints", "-1, 0 or 1 for a feature", shown(value));
   }
-  return value.GetInt();
+  return static_cast<int>(*direction);
 }
 
-Constraints constraints_by_name(const Value& object, const std::vector<std::string>& features) {
+Constraints constraints_by_name(const Json& object, const std::vector<std::string>& features) {
   Constraints constraints(features.size(), 0);
   std::map<std::string_view, std::size_t> position;
   for (std::size_t i = 0; i < features.size(); ++i) position.emplace(features[i], i);
-  for (const auto& member : object.GetObject()) {
-    const std::string name(member.name.GetString(), member.name.GetStringLength());
-    const auto feature = position.find(name);
-    if (feature == position.end()) refuse("monotone_constraints", "names of `features`", "'" + name + "'");
+  for (const text::JsonMember& member : object.members()) {
+    const auto feature = position.find(member.name);
+    if (feature == position.end()) refuse("monotone_constraints", "names of `features`", shown(member.key));
     constraints[feature->second] = constraint(member.value);
   }
   return constraints;
@@ -161,26 +158,27 @@ Constraints constraints_by_name(const Value& object, const std::vector<std::stri
 Constraints constraints_from_text(std::string_view text) {
   std::string array(text);
   const bool enclosed = array.size() >= 2 && array.front() == '(' && array.back() == ')';
-  rapidjson::Document list;
   if (enclosed) {
     array.front() = '[';
     array.back() = ']';
-    list.Parse(array.data(), array.size());
   }
-  if (!enclosed || list.HasParseError()) refuse("monotone_constraints", "text like '(0,1)'", "'" + array + "'");
+  const text::JsonTree tree(array);
+  if (!enclosed || !tree.root().is_array()) {
+    refuse("monotone_constraints", "text like '(0,1)'", "'" + std::string(text.substr(0, 60)) + "'");
+  }
   Constraints constraints;
-  for (const Value& value : list.GetArray()) constraints.push_back(constraint(value));
+  for (const Json value : tree.root().elements()) constraints.push_back(constraint(value));
   return constraints;
 }
 
-std::string monotone_constraints(const Value& value, const std::vector<std::string>& features) {
+std::string monotone_constraints(const Json& value, const std::vector<std::string>& features) {
   Constraints constraints;
-  if (value.IsArray()) {
-    for (const Value& element : value.GetArray()) constraints.push_back(constraint(element));
-  } else if (value.IsObject()) {
+  if (value.is_array()) {
+    for (const Json element : value.elements()) constraints.push_back(constraint(element));
+  } else if (value.is_object()) {
     constraints = constraints_by_name(value, features);
-  } else if (value.IsString()) {
-    constraints = constraints_from_text({value.GetString(), value.GetStringLength()});
+  } else if (value.is_text()) {
+    constraints = constraints_from_text(value.text());
   } else {
     refuse("monotone_constraints", "an array, an object by feature name, or text like '(0,1)'", shown(value));
   }
@@ -204,7 +202,7 @@ std::string accepted_names() {
 }
 
 /// Takes one parameter; returns its canonical name.
-std::string_view take(TrainParams& params, std::string_view name, const Value& value) {
+std::string_view take(TrainParams& params, std::string_view name, const Json& value) {
   for (const Range& range : ranges) {
     if (name != range.name && name != range.alias) continue;
     const double number = number_within(range, name, value);
@@ -242,21 +240,20 @@ std::string_view take(TrainParams& params, std::string_view name, const Value& v
 }  // namespace
 
 TrainParams parse_params(std::string_view json) {
-  rapidjson::Document document;
-  document.Parse<rapidjson::kParseFullPrecisionFlag | rapidjson::kParseIterativeFlag>(json.data(), json.size());
-  if (document.HasParseError() || !document.IsObject()) {
+  const text::JsonTree tree(json);
+  const Json object = tree.root();
+  if (!object.is_object()) {
     throw std::invalid_argument("params must be a JSON object such as {\"features\": [\"latency_ms\", \"block_lag\"]}");
   }
   TrainParams params;
-  if (!document.HasMember("features")) {
+  if (object["features"].is(text::JsonType::absent)) {
     throw std::invalid_argument("parameter features is missing: an array with the names of the features");
   }
-  params.features = feature_names(document["features"]);
+  params.features = feature_names(object["features"]);
 
   std::set<std::string_view> taken;
-  const Value& object = document;  // clang finds comparing RapidJSON's mutable iterators ambiguous in C++20
-  for (const auto& member : object.GetObject()) {
-    const std::string_view name(member.name.GetString(), member.name.GetStringLength());
+  for (const text::JsonMember& member : object.members()) {
+    const std::string_view name = member.name;
     const std::string_view canonical = name == "features" ? name : take(params, name, member.value);
     if (!taken.insert(canonical).second) {
       throw std::invalid_argument("parameter " + std::string(canonical) + " is given twice, once as " +

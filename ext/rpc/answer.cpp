@@ -46,8 +46,8 @@ bool is_revert(std::string_view method, std::string_view result) {
   return method == "eth_call" && result.starts_with("\"0x08c379a0") && (result.size() - 4) % 64 == 8;
 }
 
-void read_body(const HttpReply& reply, const Asked& asked, Answer& answer) {
-  const auto decoded = decode_response(reply.body, asked.id);
+void read_body(const HttpReply& reply, const Asked& asked, const text::Pulse& pulse, Answer& answer) {
+  const auto decoded = decode_response(reply.body, asked.id, pulse);
   if (const auto* result = std::get_if<RpcResult>(&decoded)) {
     answer.result = asked.endpoint.secrets.scrubbed_json(std::string(result->json));
     if (is_revert(asked.method, result->json)) {
@@ -67,7 +67,7 @@ void read_body(const HttpReply& reply, const Asked& asked, Answer& answer) {
 
 }  // namespace
 
-Answer read_answer(HttpReply reply, const Asked& asked) {
+Answer read_answer(HttpReply reply, const Asked& asked, const text::Pulse& pulse) {
   Answer answer;
   answer.timestamp = reply.timestamp;
   answer.started = reply.started;
@@ -84,7 +84,7 @@ Answer read_answer(HttpReply reply, const Asked& asked) {
   answer.latency_ms = reply.latency_ms;
   answer.setup_ms = reply.setup_ms;
   answer.total_ms = reply.latency_ms + reply.setup_ms;
-  read_body(reply, asked, answer);
+  read_body(reply, asked, pulse, answer);
   return answer;
 }
 

@@ -7,6 +7,7 @@
 #include "rpc/client.hpp"
 #include "rpc/endpoint.hpp"
 #include "rpc/http.hpp"
+#include "text/budget.hpp"
 
 namespace rpcroute::rpc {
 
@@ -18,8 +19,8 @@ struct Asked {
   std::uint64_t id;
 };
 
-/// Decodes, classifies and redacts.
-Answer read_answer(HttpReply reply, const Asked& asked);
+/// Decodes, classifies and redacts. Throws what the pulse throws.
+Answer read_answer(HttpReply reply, const Asked& asked, const text::Pulse& pulse);
 
 /// The answer to a call that was never made.
 Answer unasked(Failure failure);

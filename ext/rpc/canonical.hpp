@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "text/budget.hpp"
+
 namespace rpcroute::rpc {
 
 /// The canonical text of a JSON-RPC result, or of a whole response. `method` may be empty.
@@ -17,12 +19,13 @@ namespace rpcroute::rpc {
 /// its data: messages and ids differ from node to node.
 ///
 /// Throws std::invalid_argument when the text is not JSON.
-std::string canonical(std::string_view json, std::string_view method);
+std::string canonical(std::string_view json, std::string_view method, const text::Pulse& pulse = {});
 
 /// SHA-256 of the canonical text, 64 lower-case hexadecimal digits.
-std::string canonical_digest(std::string_view json, std::string_view method);
+std::string canonical_digest(std::string_view json, std::string_view method, const text::Pulse& pulse = {});
 
 /// JSON array of the paths at which the canonical forms differ (`["$.logs[0].data"]`); `[]` when the digests are equal.
-std::string canonical_diff(std::string_view a, std::string_view b, std::string_view method);
+std::string canonical_diff(std::string_view a, std::string_view b, std::string_view method,
+                           const text::Pulse& pulse = {});
 
 }  // namespace rpcroute::rpc

@@ -51,7 +51,7 @@ class RpcClient::Impl {
     auto reply = http_.take();
     if (!reply) return std::nullopt;
     const Ticket ticket = tickets_.at(reply->first);
-    return std::make_pair(ticket, read(ticket, std::move(reply->second)));
+    return std::make_pair(ticket, read(ticket, std::move(reply->second), interrupt));
   }
 
   std::vector<std::pair<Ticket, Answer>> collect(std::span<const Ticket> tickets, Clock::time_point until,
@@ -67,7 +67,7 @@ class RpcClient::Impl {
     http_.wait(all_answered, until, interrupt);
     std::vector<std::pair<Ticket, Answer>> answers;
     for (const Ticket ticket : tickets) {
-      if (auto answer = answer_of(ticket)) answers.emplace_back(ticket, std::move(*answer));
+      if (auto answer = answer_of(ticket, interrupt)) answers.emplace_back(ticket, std::move(*answer));
     }
     return answers;
   }
@@ -98,18 +98,21 @@ class RpcClient::Impl {
     Asked asked;
   };
 
-  std::optional<Answer> answer_of(Ticket ticket) {
+  std::optional<Answer> answer_of(Ticket ticket, const Interrupt& interrupt) {
     if (auto known = unasked_.extract(ticket)) return std::move(known.mapped());
     const auto sent = sent_.find(ticket);
     if (sent == sent_.end()) return std::nullopt;
     auto reply = http_.take(sent->second.transfer);
-    return reply ? std::optional<Answer>(read(ticket, std::move(*reply))) : std::nullopt;
+    return reply ? std::optional<Answer>(read(ticket, std::move(*reply), interrupt)) : std::nullopt;
   }
 
-  Answer read(Ticket ticket, HttpReply reply) {
+  Answer read(Ticket ticket, HttpReply reply, const Interrupt& interrupt) {
     auto sent = sent_.extract(ticket);
     tickets_.erase(sent.mapped().transfer);
-    return read_answer(std::move(reply), sent.mapped().asked);
+    const text::Pulse pulse = [&] {
+      if (interrupt && interrupt()) throw Interrupted{};
+    };
+    return read_answer(std::move(reply), sent.mapped().asked, pulse);
   }
 
   Environment environment_;

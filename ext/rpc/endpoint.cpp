@@ -1,7 +1,6 @@
 #include "rpc/endpoint.hpp"
 
 #include <curl/curl.h>
-#include <rapidjson/document.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include "rpc/descriptors.hpp"
 #include "rpc/template.hpp"
 #include "text/ascii.hpp"
+#include "text/json.hpp"
 #include "text/utf8.hpp"
 
 namespace rpcroute::rpc {
@@ -135,15 +135,15 @@ bool is_token(std::string_view name) {
   });
 }
 
-std::string header_line(std::string_view name, const rapidjson::Value& value, const Environment& environment,
+std::string header_line(std::string_view name, const text::Json& value, const Environment& environment,
                         Secrets& secrets) {
   const std::string shown = "header '" + text::printable(name, 40) + "' ";
   if (!is_token(name)) throw ConfigError{shown + "has a name that HTTP does not allow"};
   const std::string folded = text::lower(name);
   const bool framing = std::find(framing_headers.begin(), framing_headers.end(), folded) != framing_headers.end();
   if (framing || folded.starts_with("sec-websocket-")) throw ConfigError{shown + "is not the provider's to set"};
-  if (!value.IsString()) throw ConfigError{shown + "must be a text"};
-  const Expansion expansion = expand(std::string_view(value.GetString(), value.GetStringLength()), environment);
+  if (!value.is_text()) throw ConfigError{shown + "must be a text"};
+  const Expansion expansion = expand(value.text(), environment);
   add_filled_secrets(expansion, secrets);
   if (std::any_of(expansion.text.begin(), expansion.text.end(), text::is_control)) {
     throw ConfigError{shown + "holds a line break or another control character"};
@@ -156,12 +156,10 @@ std::string header_line(std::string_view name, const rapidjson::Value& value, co
 
 void resolve_headers(std::string_view json, const Environment& environment, Endpoint& endpoint) {
   if (text::trimmed(json).empty()) return;
-  rapidjson::Document document;
-  document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(json.data(), json.size());
-  if (document.HasParseError() || !document.IsObject()) throw ConfigError{"headers must be a JSON object"};
-  for (auto member = document.MemberBegin(); member < document.MemberEnd(); ++member) {
-    const std::string_view name(member->name.GetString(), member->name.GetStringLength());
-    endpoint.headers.push_back(header_line(name, member->value, environment, endpoint.secrets));
+  const text::JsonTree tree(json);
+  if (!tree.root().is_object()) throw ConfigError{"headers must be a JSON object"};
+  for (const text::JsonMember& member : tree.root().members()) {
+    endpoint.headers.push_back(header_line(member.name, member.value, environment, endpoint.secrets));
   }
 }
 

@@ -37,17 +37,6 @@ double milliseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-/// The raw `params.result` of a notification; empty when the message is none.
-std::string_view notified_result(std::string_view message) {
-  for (const text::JsonMember& member : text::json_members(message)) {
-    if (member.name != "params" || !member.value.starts_with('{')) continue;
-    for (const text::JsonMember& inner : text::json_members(member.value)) {
-      if (inner.name == "result") return inner.value;
-    }
-  }
-  return {};
-}
-
 template <class Stream>
 class Session final : public HeadSession, public std::enable_shared_from_this<Session<Stream>> {
  public:
@@ -211,17 +200,17 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
     const auto data = incoming_.cdata();
     const std::string_view message(static_cast<const char*>(data.data()), data.size());
     answer_.response_bytes += static_cast<std::int64_t>(message.size());
-    if (const auto problem = text::json_problem(message)) {
-      return finish(Failure{ErrorClass::malformed, "", "a message is not JSON: " + *problem, {}});
+    const text::JsonTree tree(message);
+    if (!tree.problem().empty()) {
+      return finish(Failure{ErrorClass::malformed, "", "a message is not JSON: " + tree.problem(), {}});
     }
-    const std::string_view object = text::trimmed(message);
-    const std::string_view head = object.starts_with('{') ? notified_result(object) : std::string_view();
+    const std::string_view head = tree.root()["params"]["result"].source();
     if (!head.empty()) {
       answer_.first_message_ms = milliseconds(seen - subscribing_);
       answer_.head = endpoint_.secrets.scrubbed_json(std::string(head));
       return finish(std::nullopt);
     }
-    const auto response = decode_response(object, subscription_id);
+    const auto response = decode_response(message, subscription_id);
     if (const auto* error = std::get_if<RpcError>(&response)) return refuse(*error);
     read();
   }

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <variant>
 
+#include "text/budget.hpp"
+#include "text/json.hpp"
+
 namespace rpcroute::rpc {
 
 /// `params` is the text of a JSON array or object; std::invalid_argument otherwise.
@@ -26,6 +29,9 @@ struct RpcError {
   std::optional<double> backoff_seconds;  ///< of error.data, however deep
 };
 
+/// What an error object says; it may be the bare text of a message.
+RpcError read_error(const text::Json& json);
+
 /// The body answers nothing; `problem` says why.
 struct NotJsonRpc {
   std::string problem;
@@ -33,6 +39,7 @@ struct NotJsonRpc {
 
 /// Lenient where the meaning is plain: `jsonrpc` may be missing, id `"7"` answers 7, an error may have a null id or
 /// none (a parse error has), `"result": null` beside an error is an error. Everything else is no answer.
-std::variant<RpcResult, RpcError, NotJsonRpc> decode_response(std::string_view body, std::uint64_t id);
+std::variant<RpcResult, RpcError, NotJsonRpc> decode_response(std::string_view body, std::uint64_t id,
+                                                              const text::Pulse& pulse = {});
 
 }  // namespace rpcroute::rpc

@@ -1,50 +1,38 @@
 #include "rpc/provider.hpp"
 
-#include <rapidjson/document.h>
-#include <rapidjson/error/en.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
 #include <array>
 #include <charconv>
 #include <set>
 #include <stdexcept>
 
 #include "rpc/keys.hpp"
+#include "text/json.hpp"
 #include "text/number.hpp"
 #include "text/utf8.hpp"
 
 namespace rpcroute::rpc {
 namespace {
 
-using rapidjson::Value;
+using text::Json;
 
 /// The columns of rpc_providers, and what rpc_chains would say of the chain.
 constexpr std::array<std::string_view, 14> keys{"provider_id", "url",          "ws_url",   "chain",           "kind",
                                                 "chain_id",    "genesis_hash", "operator", "headers",         "enabled",
                                                 "is_mainnet",  "archive",      "notes",    "cost_per_million"};
 
-/// The member, or nullptr when it is absent or null: an SQL NULL in a row is as good as no column.
-const Value* find(const Value& entry, const char* field) {
-  return entry.HasMember(field) && !entry[field].IsNull() ? &entry[field] : nullptr;
-}
-
-std::string_view view(const Value& text) {
-  return {text.GetString(), text.GetStringLength()};
-}
-
 void complain(Provider& provider, const std::string& message) {
   if (provider.config_error.empty()) provider.config_error = message;
 }
 
-void read_text(const Value& entry, const char* field, Provider& provider, std::string& target) {
-  const Value* value = find(entry, field);
-  if (value == nullptr) return;
-  if (!value->IsString()) return complain(provider, std::string(field) + " must be a text");
-  target = view(*value);
+/// Here and below an SQL NULL in a row is as good as no column.
+void read_text(const Json& entry, const char* field, Provider& provider, std::string& target) {
+  const Json value = entry[field];
+  if (!value.is_given()) return;
+  if (!value.is_text()) return complain(provider, std::string(field) + " must be a text");
+  target = value.text();
 }
 
-void read_kind(const Value& entry, Provider& provider) {
+void read_kind(const Json& entry, Provider& provider) {
   std::string kind = "evm";
   read_text(entry, "kind", provider, kind);
   if (kind == "solana") {
@@ -55,78 +43,67 @@ void read_kind(const Value& entry, Provider& provider) {
 }
 
 /// An integer, also as a float, or a text holding one in decimal or as a 0x quantity.
-std::optional<std::uint64_t> unsigned_integer(const Value& value) {
-  if (value.IsUint64()) return value.GetUint64();
-  if (!value.IsString() && !value.IsDouble()) return std::nullopt;
-  if (value.IsString()) {
-    std::string_view digits = view(value);
-    const bool hex = digits.starts_with("0x");
-    if (hex) digits.remove_prefix(2);
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number, hex ? 16 : 10);
-    if (error == std::errc() && end == digits.data() + digits.size()) return number;
-    if (hex) return std::nullopt;
-  }
-  const auto integer = value.IsString() ? text::integer(view(value)) : text::whole(value.GetDouble());
+std::optional<std::uint64_t> unsigned_integer(const Json& value) {
+  if (!value.is_text() && !value.is(text::JsonType::number)) return std::nullopt;
+  std::string_view digits = value.is_text() ? value.text() : value.source();
+  const bool hex = digits.starts_with("0x");
+  if (hex) digits.remove_prefix(2);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number, hex ? 16 : 10);
+  if (error == std::errc() && end == digits.data() + digits.size()) return number;
+  const auto integer = hex ? std::nullopt : text::integer(digits);
   if (!integer || *integer < 0) return std::nullopt;
   return static_cast<std::uint64_t>(*integer);
 }
 
-void read_chain_id(const Value& entry, Provider& provider) {
-  const Value* value = find(entry, "chain_id");
-  if (value == nullptr) return;
-  provider.chain_id = unsigned_integer(*value);
+void read_chain_id(const Json& entry, Provider& provider) {
+  const Json value = entry["chain_id"];
+  if (!value.is_given()) return;
+  provider.chain_id = unsigned_integer(value);
   if (!provider.chain_id) complain(provider, "chain_id must be an unsigned integer");
 }
 
-void read_flag(const Value& entry, const char* field, Provider& provider, bool& target) {
-  const Value* value = find(entry, field);
-  if (value == nullptr) return;
-  const auto number = value->IsBool() ? std::uint64_t{value->GetBool()} : unsigned_integer(*value);
+void read_flag(const Json& entry, const char* field, Provider& provider, bool& target) {
+  const Json value = entry[field];
+  if (!value.is_given()) return;
+  const auto flag = value.boolean();
+  const auto number = flag ? std::uint64_t{*flag} : unsigned_integer(value);
   if (!number || *number > 1) return complain(provider, std::string(field) + " must be 0 or 1");
   target = *number == 1;
 }
 
 /// An object, or a text holding one, which is what json_object() makes of the column.
-void read_headers(const Value& entry, Provider& provider) {
-  const Value* value = find(entry, "headers");
-  if (value == nullptr) return;
-  if (value->IsString()) {
-    provider.headers = view(*value);
-    return;
+void read_headers(const Json& entry, Provider& provider) {
+  const Json value = entry["headers"];
+  if (!value.is_given()) return;
+  if (!value.is_text() && !value.is_object()) return complain(provider, "headers must be a JSON object");
+  for (const text::JsonMember& member : value.members()) {
+    if (!member.value.is_text()) return complain(provider, "every value in headers must be a text");
   }
-  if (!value->IsObject()) return complain(provider, "headers must be a JSON object");
-  for (auto member = value->MemberBegin(); member < value->MemberEnd();
-       ++member) {  // Accept() below recurses: nothing nested may get there
-    if (!member->value.IsString()) return complain(provider, "every value in headers must be a text");
-  }
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-  value->Accept(writer);
-  provider.headers.assign(buffer.GetString(), buffer.GetSize());
+  provider.headers = value.is_text() ? value.text() : value.source();
 }
 
-std::string read_id(const Value& entry, std::size_t position) {
+std::string read_id(const Json& entry, std::size_t position) {
   const std::string where = "entry " + std::to_string(position) + " of providers ";
-  if (!entry.IsObject()) throw std::invalid_argument(where + "must be a JSON object");
-  const Value* id = find(entry, "provider_id");
-  if (id == nullptr) throw std::invalid_argument(where + "has no provider_id");
-  if (!id->IsString() || id->GetStringLength() == 0 || view(*id).find('\0') != std::string_view::npos) {
+  if (!entry.is_object()) throw std::invalid_argument(where + "must be a JSON object");
+  const Json id = entry["provider_id"];
+  if (!id.is_given()) throw std::invalid_argument(where + "has no provider_id");
+  if (id.text().empty() || id.text().find('\0') != std::string_view::npos) {
     throw std::invalid_argument(where + "must have a provider_id that is a text, not empty, without NUL");
   }
-  return std::string(view(*id));
+  return std::string(id.text());
 }
 
-void check_keys(const Value& entry, std::size_t position) {
+void check_keys(const Json& entry, std::size_t position) {
   std::vector<std::string_view> given;
-  for (auto member = entry.MemberBegin(); member < entry.MemberEnd(); ++member) given.push_back(view(member->name));
+  for (const text::JsonMember& member : entry.members()) given.push_back(member.name);
   const std::string complaint = complaint_about(given, keys);
   if (!complaint.empty()) {
     throw std::invalid_argument("entry " + std::to_string(position) + " of providers has " + complaint);
   }
 }
 
-Provider read_provider(const Value& entry, std::size_t position) {
+Provider read_provider(const Json& entry, std::size_t position) {
   Provider provider;
   provider.provider_id = read_id(entry, position);
   check_keys(entry, position);
@@ -147,24 +124,16 @@ Provider read_provider(const Value& entry, std::size_t position) {
 }  // namespace
 
 std::vector<Provider> parse_providers(std::string_view json) {
-  // Iterative: a text of a million brackets must not exhaust the stack.
-  constexpr unsigned flags =
-      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag;
-  rapidjson::Document document;
-  document.Parse<flags>(json.data(), json.size());
-  if (json.find('\0') != std::string_view::npos) {  // where RapidJSON would stop reading
-    throw std::invalid_argument("providers must be a JSON array of objects; it holds a NUL character");
+  const text::JsonTree tree(json);
+  if (!tree.root().is_array()) {
+    const std::string where = tree.problem_position() ? " at character " + std::to_string(tree.problem_position()) : "";
+    throw std::invalid_argument("providers must be a JSON array of objects" +
+                                (tree.problem().empty() ? "" : "; it is not JSON" + where + ": " + tree.problem()));
   }
-  if (document.HasParseError()) {
-    throw std::invalid_argument("providers must be a JSON array of objects; it is not JSON at character " +
-                                std::to_string(document.GetErrorOffset() + 1) + ": " +
-                                rapidjson::GetParseError_En(document.GetParseError()));
-  }
-  if (!document.IsArray()) throw std::invalid_argument("providers must be a JSON array of objects");
   std::vector<Provider> providers;
   std::set<std::string> seen;
   std::size_t position = 0;
-  for (const Value& entry : document.GetArray()) {
+  for (const Json entry : tree.root().elements()) {
     providers.push_back(read_provider(entry, ++position));
     bool enabled = true;
     read_flag(entry, "enabled", providers.back(), enabled);

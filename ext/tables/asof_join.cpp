@@ -1,7 +1,5 @@
 // asof_join(left_source, right_source, by, time [, tolerance [, match [, columns]]]): two histories aligned, row by
 // row.
-#include <rapidjson/document.h>
-
 #include <array>
 #include <limits>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "functions/asof_source.hpp"
 #include "sqlite/value_column.hpp"
 #include "tables/tables.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::tables {
 namespace {
@@ -47,13 +46,12 @@ struct NamePair {
 };
 
 std::vector<std::string> parse_columns(const std::string& json) {
-  rapidjson::Document document;
-  document.Parse<rapidjson::kParseIterativeFlag>(json);
-  bool valid = !document.HasParseError() && document.IsArray() && document.Size() <= kMostColumns;
+  const text::JsonTree tree(json);
+  bool valid = tree.root().is_array();
   std::vector<std::string> names;
-  for (rapidjson::SizeType i = 0; valid && i < document.Size(); ++i) {
-    valid = document[i].IsString();
-    if (valid) names.emplace_back(document[i].GetString(), document[i].GetStringLength());
+  for (const text::Json name : tree.root().elements()) {
+    valid = valid && name.is_text() && names.size() < kMostColumns;
+    if (valid) names.emplace_back(name.text());
   }
   if (!valid) throw sqlite::Error("columns must be a JSON array of up to 8 column names, got '" + json + "'");
   return names;

@@ -44,7 +44,7 @@ observe::Question read_question(sqlite::Connection& connection, const sqlite::Co
   observe::Question question;
   question.method = method(constraints);
   if (const auto params = constraints.text("params")) {
-    if (text::json_problem(*params) || params->find_first_not_of(" \t\r\n") != params->find('[')) {
+    if (!text::JsonTree(*params).root().is_array()) {
       throw sqlite::Error("params must be a JSON array, got '" + *params + "'");
     }
     question.params = *params;
@@ -65,7 +65,9 @@ void ask(sqlite::Connection& connection, Asked& asked, const std::vector<rpc::Pr
       connection, [&] { return observe::ask(client(connection), unasked, asked.question, interrupt(connection)); });
   for (std::size_t i = 0; i < unasked.size(); ++i) {
     Reply reply{unasked[i], std::move(answers[i]), {}};
-    if (!reply.answer.failure) reply.digest = rpc::canonical_digest(reply.answer.result, asked.question.method);
+    if (!reply.answer.failure) {
+      reply.digest = rpc::canonical_digest(reply.answer.result, asked.question.method, connection.pulse());
+    }
     asked.replies[unasked[i].provider_id] =
         std::make_shared<sqlite::Numbered<Reply>>(connection.next_rowid(), std::move(reply));
   }

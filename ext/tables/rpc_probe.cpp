@@ -38,12 +38,12 @@ struct Polled {
 
 /// The `params` argument: one array for every method, or an object keyed by method.
 std::map<std::string, std::string> parse_params(const std::string& params) {
-  if (text::json_problem(params)) throw sqlite::Error("params is not JSON: '" + params + "'");
+  const text::JsonTree tree(params);
+  if (!tree.problem().empty()) throw sqlite::Error("params is not JSON: '" + params + "'");
   std::map<std::string, std::string> by_method;
-  if (params.find_first_not_of(" \t\r\n") != std::string::npos && params[params.find_first_not_of(" \t\r\n")] == '{') {
-    for (const text::JsonMember& member : text::json_members(params)) by_method[member.name] = member.value;
-  } else {
-    by_method[kEveryMethod] = params;
+  if (!tree.root().is_object()) by_method[kEveryMethod] = params;
+  for (const text::JsonMember& member : tree.root().members()) {
+    by_method[std::string(member.name)] = member.value.source();
   }
   return by_method;
 }

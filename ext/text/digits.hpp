@@ -1,17 +1,16 @@
 // Numbers as their digits, of any size.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace rpcroute::text {
 
 /// A JSON number in its one shortest form: 1.10 and 11e-1 are 1.1, 0.0 and -0 are 0, 1e3 is 1000.
-std::string canonical_number(std::string_view number);
+void append_canonical_number(std::string_view number, std::string& text);
 
-/// 0x quantity (any case, leading zeros) or decimal integer as a minimal lower-case quantity; nullopt for anything
-/// else, and for more than 155 decimal digits (512 bits), which no field of a chain has.
-std::optional<std::string> canonical_quantity(std::string_view text);
+/// A 0x quantity (any case, leading zeros) or a decimal integer as a minimal lower-case quantity. False, and nothing
+/// appended, for anything else and for more than 155 decimal digits (512 bits), which no field of a chain has.
+bool append_canonical_quantity(std::string_view number, std::string& text);
 
 }  // namespace rpcroute::text

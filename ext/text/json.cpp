@@ -1,179 +1,146 @@
+// The values of a tree. Its reader is in json_reader.cpp.
 #include "text/json.hpp"
 
-#include <rapidjson/document.h>
-#include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
-#include <rapidjson/reader.h>
-#include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
 #include <algorithm>
+#include <charconv>
+#include <new>
 
 #include "text/ascii.hpp"
 
 namespace rpcroute::text {
 namespace {
 
-/// Stops the reader where the nesting passes the bound.
-struct DepthLimit : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, DepthLimit> {
-  std::size_t depth = 0;
-
-  bool StartObject() { return ++depth <= max_json_depth; }
-  bool StartArray() { return ++depth <= max_json_depth; }
-  bool EndObject(rapidjson::SizeType) { return --depth, true; }
-  bool EndArray(rapidjson::SizeType) { return --depth, true; }
-};
-
-rapidjson::ParseResult parse(std::string_view text) {
-  constexpr unsigned flags =
-      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
-  rapidjson::MemoryStream stream(text.data(), text.size());
-  rapidjson::Reader reader;
-  DepthLimit handler;
-  return reader.Parse<flags>(stream, handler);
+template <class Number>
+std::optional<Number> number_of(const Json& json) {
+  if (!json.is(JsonType::number)) return std::nullopt;
+  const std::string_view digits = json.source();
+  Number number{};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return number;
 }
 
-/// RFC 8259 section 6.
-bool is_number(std::string_view text) {
-  const auto skip_digits = [&text] {
-    const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
-    text.remove_prefix(count);
-    return count;
-  };
-  if (text.starts_with('-')) text.remove_prefix(1);
-  const bool zero = text.starts_with('0');
-  const std::size_t whole = skip_digits();
-  if (whole == 0 || (zero && whole > 1)) return false;
-  if (text.starts_with('.')) {
-    text.remove_prefix(1);
-    if (skip_digits() == 0) return false;
-  }
-  if (text.starts_with('e') || text.starts_with('E')) {
-    text.remove_prefix(1);
-    if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-    if (skip_digits() == 0) return false;
-  }
-  return text.empty();
-}
-
-/// The text with 0 for each of its numbers. RapidJSON refuses what no double holds (1e999), JSON does not.
-std::string with_small_numbers(std::string_view text) {
-  std::string result;
-  bool in_string = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const bool begins_number = text[at] == '-' || (text[at] >= '0' && text[at] <= '9');
-    if (!in_string && begins_number) {
-      const std::string_view token =
-          text.substr(at, std::min(text.find_first_not_of("0123456789+-.eE", at), text.size()) - at);
-      result += is_number(token) ? std::string_view("0") : token;
-      at += token.size();
-      continue;
-    }
-    const std::size_t length = in_string && text[at] == '\\' && at + 1 < text.size() ? 2 : 1;
-    if (text[at] == '"') in_string = !in_string;
-    result += text.substr(at, length);
-    at += length;
-  }
-  return result;
-}
-
-/// The length of the string literal at the front of valid JSON.
-std::size_t string_length(std::string_view text) {
-  std::size_t at = 1;
-  while (text[at] != '"') at += text[at] == '\\' ? 2 : 1;
-  return at + 1;
-}
-
-/// The length of the object or array at the front of valid JSON.
-std::size_t nested_length(std::string_view text) {
-  std::size_t depth = 0;
-  std::size_t at = 0;
-  do {
-    if (text[at] == '"') {
-      at += string_length(text.substr(at));
-      continue;
-    }
-    if (text[at] == '{' || text[at] == '[') ++depth;
-    if (text[at] == '}' || text[at] == ']') --depth;
-    ++at;
-  } while (depth > 0);
-  return at;
-}
-
-std::size_t value_length(std::string_view text) {
-  if (text.front() == '"') return string_length(text);
-  if (text.front() == '{' || text.front() == '[') return nested_length(text);
-  return std::min(text.find_first_of(",]} \t\r\n"), text.size());
-}
-
-/// Reads valid JSON from the front.
-class Cursor {
- public:
-  explicit Cursor(std::string_view text) : rest_(trimmed(text)) {}
-
-  /// Drops the next character, and the blanks around it.
-  void skip() { rest_ = trimmed(rest_.substr(1)); }
-
-  char next() const { return rest_.front(); }
-
-  std::string_view value() {
-    const std::string_view value = rest_.substr(0, value_length(rest_));
-    rest_ = trimmed(rest_.substr(value.size()));
-    return value;
-  }
-
- private:
-  std::string_view rest_;
+/// What RapidJSON's writer appends to.
+struct Sink {
+  using Ch = char;
+  std::string& text;
+  void Put(char c) { text += c; }
+  void Flush() {}
 };
 
 }  // namespace
 
-std::optional<std::string> json_problem(std::string_view text) {
-  if (trimmed(text).empty()) return "it is empty";
-  if (text.find('\0') != std::string_view::npos) return "it holds a NUL character";  // where RapidJSON would stop
-  rapidjson::ParseResult result = parse(text);
-  if (result.Code() == rapidjson::kParseErrorNumberTooBig) result = parse(with_small_numbers(text));
-  if (!result.IsError()) return std::nullopt;
-  if (result.Code() == rapidjson::kParseErrorTermination) return "it is nested too deeply";
-  return lower(rapidjson::GetParseError_En(result.Code()));
-}
-
-std::vector<JsonMember> json_members(std::string_view object) {
-  std::vector<JsonMember> members;
-  Cursor cursor(object);
-  cursor.skip();
-  while (cursor.next() != '}') {
-    if (cursor.next() == ',') cursor.skip();
-    std::string name = json_text(cursor.value());
-    cursor.skip();
-    members.push_back({std::move(name), cursor.value()});
+void JsonTree::Nodes::push_back(Node node) {
+  if (size_ == capacity_) {
+    const std::uint32_t capacity = capacity_ + capacity_ / 4 + 8;
+    void* const grown = std::realloc(nodes_.get(), capacity * sizeof(Node));
+    if (grown == nullptr) throw std::bad_alloc();
+    static_cast<void>(nodes_.release());
+    nodes_.reset(static_cast<Node*>(grown));
+    capacity_ = capacity;
   }
-  return members;
+  nodes_.get()[size_++] = node;
 }
 
-std::vector<std::string_view> json_elements(std::string_view array) {
-  std::vector<std::string_view> elements;
-  Cursor cursor(array);
-  cursor.skip();
-  while (cursor.next() != ']') {
-    if (cursor.next() == ',') cursor.skip();
-    elements.push_back(cursor.value());
+std::uint32_t JsonTree::behind(std::uint32_t node) const {
+  const Node& value = nodes_[node];
+  const bool has_children = value.type >= static_cast<unsigned>(JsonType::array);
+  return has_children ? value.extent : node + 1 + value.is_escaped;
+}
+
+std::string_view JsonTree::text_of(std::uint32_t node) const {
+  const Node& text = nodes_[node];
+  if (!text.is_escaped) return source_.substr(text.begin + 1, text.extent - 2);
+  const Node& decoded = nodes_[node + 1];
+  return std::string_view(decoded_).substr(decoded.begin, decoded.extent);
+}
+
+Json JsonTree::root() const {
+  return problem_.empty() ? Json(this, 0, static_cast<std::uint32_t>(source_.find_last_not_of(" \t\r\n") + 1)) : Json();
+}
+
+JsonType Json::type() const {
+  return tree_ == nullptr ? JsonType::absent : static_cast<JsonType>(tree_->nodes_[node_].type);
+}
+
+std::string_view Json::source() const {
+  if (tree_ == nullptr) return {};
+  const JsonTree::Node& node = tree_->nodes_[node_];
+  return tree_->source_.substr(node.begin, is_array() || is_object() ? end_ - node.begin : node.extent);
+}
+
+std::string_view Json::text() const {
+  return is_text() ? tree_->text_of(node_) : std::string_view();
+}
+
+std::optional<std::int64_t> Json::integer() const {
+  return number_of<std::int64_t>(*this);
+}
+
+std::optional<std::uint64_t> Json::unsigned_integer() const {
+  return number_of<std::uint64_t>(*this);
+}
+
+std::optional<double> Json::real() const {
+  return number_of<double>(*this);
+}
+
+std::optional<bool> Json::boolean() const {
+  return is(JsonType::boolean) ? std::optional(source() == "true") : std::nullopt;
+}
+
+std::uint32_t Json::stop() const {
+  return tree_ == nullptr ? 0 : tree_->behind(node_);
+}
+
+/// A child ends where the blanks before the comma and the next child begin, the last one before its parent's bracket.
+Json Json::child(std::uint32_t node) const {
+  const std::uint32_t next = tree_->behind(node);
+  const std::string_view source = tree_->source_;
+  std::uint32_t end = next == stop() ? end_ - 1 : tree_->nodes_[next].begin;
+  while (is_blank(source[end - 1])) --end;
+  if (next == stop()) return {tree_, node, end};
+  --end;
+  while (is_blank(source[end - 1])) --end;
+  return {tree_, node, end};
+}
+
+JsonMember Json::member(std::uint32_t position) const {
+  return {tree_->text_of(position), Json(tree_, position, 0), child(tree_->behind(position)), position};
+}
+
+std::string_view Json::name(std::uint32_t position) const {
+  return tree_->text_of(position);
+}
+
+JsonChildren<Json> Json::elements() const {
+  return {*this, is_array() ? node_ + 1 : stop()};
+}
+
+JsonChildren<JsonMember> Json::members() const {
+  return {*this, is_object() ? node_ + 1 : stop()};
+}
+
+Json Json::operator[](std::string_view name) const {
+  Json found;
+  for (const JsonMember& member : members()) {
+    if (member.name == name) found = member.value;
   }
-  return elements;
+  return found;
 }
 
-std::string json_text(std::string_view literal) {
-  if (literal.find('\\') == std::string_view::npos) return std::string(literal.substr(1, literal.size() - 2));
-  rapidjson::Document document;
-  document.Parse(literal.data(), literal.size());
-  return document.IsString() ? std::string(document.GetString(), document.GetStringLength()) : std::string();
+void append_json_literal(std::string_view text, std::string& json) {
+  Sink sink{json};
+  rapidjson::Writer<Sink> writer(sink);
+  writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
 
 std::string json_literal(std::string_view text) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-  writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-  return {buffer.GetString(), buffer.GetSize()};
+  std::string json;
+  append_json_literal(text, json);
+  return json;
 }
 
 }  // namespace rpcroute::text

@@ -1,5 +1,8 @@
 #include "text/utf8.hpp"
 
+#include <cstdint>
+#include <cstring>
+
 #include "text/ascii.hpp"
 
 namespace rpcroute::text {
@@ -67,6 +70,25 @@ std::string printable(std::string_view text, std::size_t max_characters) {
   }
   if (!shown.empty() && shown.back() == ' ') shown.pop_back();
   return shown;
+}
+
+std::size_t valid_utf8_length(std::string_view text) {
+  constexpr std::uint64_t high_bits = 0x8080808080808080;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::uint64_t word = 0;
+    if (at + sizeof word <= text.size()) {
+      std::memcpy(&word, text.data() + at, sizeof word);
+      if ((word & high_bits) == 0) {
+        at += sizeof word;
+        continue;
+      }
+    }
+    const CodePoint next = front_code_point(text.substr(at, 4));
+    if (next.value == replacement_character && next.length == 1) break;
+    at += next.length;
+  }
+  return at;
 }
 
 }  // namespace rpcroute::text

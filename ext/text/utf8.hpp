@@ -11,4 +11,7 @@ namespace rpcroute::text {
 /// direction-changing characters become a space, runs of spaces one space. A cut is marked by a final `…`.
 std::string printable(std::string_view text, std::size_t max_characters = 200);
 
+/// How many bytes at the front of `text` are valid UTF-8: all of them, or those before the first that is not.
+std::size_t valid_utf8_length(std::string_view text);
+
 }  // namespace rpcroute::text

@@ -1,14 +1,14 @@
 #include "transaction/reference.hpp"
 
-#include <rapidjson/document.h>
-
 #include <algorithm>
 #include <array>
 #include <stdexcept>
 
 #include "chain/evm_signer.hpp"
 #include "rpc/keys.hpp"
+#include "text/ascii.hpp"
 #include "text/hex.hpp"
+#include "text/json.hpp"
 
 namespace rpcroute::transaction {
 namespace {
@@ -41,43 +41,32 @@ constexpr std::array<std::string_view, 26> keys{"provider_id",
                                                 "effective_gas_price",
                                                 "error"};
 
-std::string lower_hex(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
 [[noreturn]] void refuse(std::size_t index, const std::string& why) {
   throw std::invalid_argument("transactions[" + std::to_string(index) + "] " + why);
 }
 
-std::string text_member(const rapidjson::Value& object, const char* name, bool required, std::size_t index) {
-  const auto found = object.FindMember(name);
-  const bool absent = found == object.MemberEnd() || found->value.IsNull();
-  if (absent && required) refuse(index, std::string("has no ") + name);
-  if (absent) return "";
-  if (!found->value.IsString()) refuse(index, std::string(name) + " must be text");
-  return {found->value.GetString(), found->value.GetStringLength()};
+std::string text_member(const text::Json& object, const char* name, bool required, std::size_t index) {
+  const text::Json value = object[name];
+  if (required && !value.is_given()) refuse(index, std::string("has no ") + name);
+  if (value.is_given() && !value.is_text()) refuse(index, std::string(name) + " must be text");
+  return std::string(value.text());
 }
 
-Reference reference_of(const rapidjson::Value& value, std::size_t index) {
-  if (!value.IsObject()) refuse(index, "must be an object");
+Reference reference_of(const text::Json& value, std::size_t index) {
+  if (!value.is_object()) refuse(index, "must be an object");
   std::vector<std::string_view> given;
-  for (const auto& member : value.GetObject()) {
-    given.emplace_back(member.name.GetString(), member.name.GetStringLength());
-  }
+  for (const text::JsonMember& member : value.members()) given.push_back(member.name);
   if (const std::string complaint = rpc::complaint_about(given, keys); !complaint.empty()) {
     refuse(index, "has " + complaint);
   }
   Reference reference;
   reference.provider_id = text_member(value, "provider_id", true, index);
-  reference.tx_hash = lower_hex(text_member(value, "tx_hash", true, index));
-  reference.raw = lower_hex(text_member(value, "raw", false, index));
+  reference.tx_hash = text::lower(text_member(value, "tx_hash", true, index));
+  reference.raw = text::lower(text_member(value, "raw", false, index));
   if (!chain::read_hash(reference.tx_hash)) refuse(index, "tx_hash must be 0x and 64 hexadecimal digits");
-  const auto timestamp = value.FindMember("timestamp");
-  if (timestamp != value.MemberEnd() && !timestamp->value.IsNull()) {
-    if (!timestamp->value.IsNumber()) refuse(index, "timestamp must be a number of seconds");
-    reference.timestamp = timestamp->value.GetDouble();
+  if (const text::Json timestamp = value["timestamp"]; timestamp.is_given()) {
+    if (!timestamp.real()) refuse(index, "timestamp must be a number of seconds");
+    reference.timestamp = *timestamp.real();
   }
   return reference;
 }
@@ -85,13 +74,12 @@ Reference reference_of(const rapidjson::Value& value, std::size_t index) {
 }  // namespace
 
 std::vector<Reference> parse_references(std::string_view json) {
-  rapidjson::Document document;
-  document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
-  if (document.HasParseError() || !document.IsArray()) {
+  const text::JsonTree tree(json);
+  if (!tree.root().is_array()) {
     throw std::invalid_argument("transactions must be a JSON array of objects with provider_id, tx_hash and raw");
   }
   std::vector<Reference> references;
-  for (const auto& value : document.GetArray()) {
+  for (const text::Json value : tree.root().elements()) {
     auto reference = reference_of(value, references.size());
     const bool known = std::any_of(references.begin(), references.end(),
                                    [&](const Reference& other) { return other.tx_hash == reference.tx_hash; });
