@@ -28,6 +28,8 @@ bool is_content(std::span<const std::byte> bytes) {
 ModelPointer compiled(sqlite::Connection& connection, sqlite::Value content, const std::string& name) {
   try {
     return connection.service<ModelCache>().get(bytes_of(content));
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     throw sqlite::Error("model '" + name + "': " + error.what());
   }

@@ -40,10 +40,19 @@ constexpr Clock::duration glance_interval = 250us;
 constexpr Clock::duration serving_time = 5ms;
 
 CURLM* initialised_multi() {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  CURLM* multi = initialised == CURLE_OK ? curl_multi_init() : nullptr;
-  if (multi == nullptr) throw std::runtime_error("libcurl cannot be initialised");
+  static const bool initialised = [] {
+    const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+    if (code != CURLE_OK) throw std::runtime_error("libcurl cannot be initialised");
+    return true;
+  }();
+  CURLM* multi = initialised ? curl_multi_init() : nullptr;
+  if (multi == nullptr) throw std::bad_alloc();
   return multi;
+}
+
+void check(CURLMcode code) {
+  if (code == CURLM_OUT_OF_MEMORY) throw std::bad_alloc();
 }
 
 }  // namespace
@@ -182,7 +191,7 @@ class HttpClient::Engine final : private Sockets {
       transfer->start(take_handle(), *this);
       Transfer& active = *active_.emplace(transfer->ticket(), std::move(transfer)).first->second;
       deadlines_.emplace(active.deadline(), active.ticket());
-      curl_multi_add_handle(multi_, active.easy());
+      check(curl_multi_add_handle(multi_, active.easy()));
     }
   }
 
@@ -248,14 +257,15 @@ class HttpClient::Engine final : private Sockets {
   void run(curl_socket_t socket, int events, Clock::time_point seen) {
     if (socket == CURL_SOCKET_TIMEOUT) curl_timer_.reset();
     int running = 0;
-    curl_multi_socket_action(multi_, socket, events, &running);
-    if (std::exchange(out_of_memory_, false)) throw std::bad_alloc();
+    check(curl_multi_socket_action(multi_, socket, events, &running));
+    thrown_.rethrow();
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const CURLcode code = message->data.result;
       Transfer* transfer = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+      transfer->rethrow();
       if (transfer->wants_addresses()) {
         look_up(*transfer);
       } else if (transfer->lacked_descriptor(code)) {
@@ -295,11 +305,12 @@ class HttpClient::Engine final : private Sockets {
     for (const auto& [ticket, resolution] : mailbox_->empty()) {
       const auto active = active_.find(ticket);
       if (active == active_.end() || !active->second->is_awaiting()) continue;
+      if (resolution.out_of_memory) throw std::bad_alloc();
       Transfer& transfer = *active->second;
       if (resolution.failure && resolution.failure->error_class == ErrorClass::config) {
         postpone(transfer);
       } else if (!resolution.failure && transfer.use(resolution)) {
-        curl_multi_add_handle(multi_, transfer.easy());
+        check(curl_multi_add_handle(multi_, transfer.easy()));
       } else {
         file(ticket, transfer.fail(resolution.failure.value_or(no_addresses()), resolution.finished));
         detach(transfer);
@@ -380,14 +391,12 @@ class HttpClient::Engine final : private Sockets {
     if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
     if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
     event.data.fd = socket;
-    try {
+    return engine.thrown_.keep(0, [&] {
       const auto [watched, added] = engine.watched_.try_emplace(socket, Watched{owner, false});
       watched->second.owner = owner;
       epoll_ctl(engine.epoll_, added ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
-    } catch (const std::bad_alloc&) {
-      engine.out_of_memory_ = true;
-    }
-    return 0;
+      return 0;
+    });
   }
 
   static int on_timer(CURLM*, long timeout_ms, void* self) {
@@ -400,15 +409,14 @@ class HttpClient::Engine final : private Sockets {
     return 0;
   }
 
-  curl_socket_t open(const curl_sockaddr& address) noexcept override {
+  curl_socket_t open(const curl_sockaddr& address) override {
     const int socket = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
     if (socket < 0) return CURL_SOCKET_BAD;
     try {
       open_sockets_.insert(socket);
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
       ::close(socket);
-      errno = ENOMEM;
-      return CURL_SOCKET_BAD;
+      throw;
     }
     return socket;
   }
@@ -419,11 +427,10 @@ class HttpClient::Engine final : private Sockets {
   }
 
   pid_t process_;
-  CURLM* multi_;
   int epoll_ = -1;
   std::shared_ptr<Mailbox> mailbox_;  // opened with the first look-up
   bool has_mail_ = false;
-  bool out_of_memory_ = false;  // inside a callback, which may not throw through libcurl
+  KeptException thrown_;  // by a callback that is no transfer's
   std::optional<Clock::time_point> curl_timer_;
   Clock::time_point last_look_;
   std::deque<std::unique_ptr<Transfer>> waiting_;
@@ -437,6 +444,7 @@ class HttpClient::Engine final : private Sockets {
   std::deque<Ready> ready_;
   std::unordered_set<int> open_sockets_;  // warm ones too
   std::size_t capacity_ = 0;
+  CURLM* multi_;  // last: made when nothing else can fail
 };
 
 HttpClient::HttpClient() = default;

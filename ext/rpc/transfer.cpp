@@ -204,13 +204,11 @@ void Transfer::set_policy_options() {
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   const std::size_t bytes = size * count;
-  try {
+  return transfer.thrown_.keep(std::size_t{0}, [&] {
     if (transfer.decoder_.decode({data, bytes}, transfer.reply_.body)) return bytes;
     transfer.excess_ = Excess::body;
-  } catch (const std::bad_alloc&) {
-    transfer.excess_ = Excess::memory;
-  }
-  return 0;
+    return std::size_t{0};
+  });
 }
 
 std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -221,13 +219,10 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
     transfer.excess_ = Excess::header;
     return 0;
   }
-  try {
+  return transfer.thrown_.keep(std::size_t{0}, [&] {
     transfer.read_header({data, bytes});
-  } catch (const std::bad_alloc&) {
-    transfer.excess_ = Excess::memory;
-    return 0;
-  }
-  return bytes;
+    return bytes;
+  });
 }
 
 void Transfer::read_header(std::string_view line) {
@@ -239,7 +234,8 @@ void Transfer::read_header(std::string_view line) {
 curl_socket_t Transfer::on_open(void* self, curlsocktype, curl_sockaddr* address) {
   auto& transfer = *static_cast<Transfer*>(self);
   ++transfer.opened_;
-  const curl_socket_t socket = transfer.sockets_->open(*address);
+  const curl_socket_t socket =
+      transfer.thrown_.keep(CURL_SOCKET_BAD, [&] { return transfer.sockets_->open(*address); });
   if (socket == CURL_SOCKET_BAD && is_descriptor_shortage(errno)) transfer.lacked_descriptor_ = true;
   // By the time at which libcurl complains that it could not open the authorities, it has closed the socket.
   if (transfer.is_secure_ && !descriptor_is_free()) transfer.took_last_descriptor_ = true;
@@ -325,8 +321,8 @@ HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
                       "",
                       "the answer is larger than " + std::to_string(request_.max_response_bytes) + " bytes",
                       {}};
-  } else if (excess_ == Excess::memory) {
-    reply_.failure = {ErrorClass::too_large, "memory", "the answer is larger than the memory that is left", {}};
+  } else if (code == CURLE_OUT_OF_MEMORY) {
+    throw std::bad_alloc();
   } else if (code != CURLE_OK) {
     long os_error = 0;
     curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &os_error);

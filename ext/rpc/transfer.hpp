@@ -11,6 +11,7 @@
 
 #include "rpc/decoder.hpp"
 #include "rpc/http.hpp"
+#include "rpc/kept_exception.hpp"
 #include "rpc/resolver.hpp"
 
 namespace rpcroute::rpc {
@@ -28,14 +29,13 @@ using CurlList = std::unique_ptr<curl_slist, CurlListCleanup>;
 /// Who opens and closes the sockets of transfers, so that they can be counted.
 class Sockets {
  public:
-  virtual curl_socket_t open(const curl_sockaddr& address) noexcept = 0;
+  virtual curl_socket_t open(const curl_sockaddr& address) = 0;
   virtual int close(curl_socket_t socket) noexcept = 0;
 
  protected:
   ~Sockets() = default;
 };
 
-/// No exception leaves its callbacks: libcurl's C frames would be left as they stand.
 class Transfer {
  public:
   Transfer(std::uint64_t ticket, HttpRequest request);
@@ -53,6 +53,9 @@ class Transfer {
   /// Sets the handle up, a recycled one or a new one, and starts the clock. `sockets` outlives the handle's
   /// connections.
   void start(CurlEasy easy, Sockets& sockets);
+
+  /// Throws what a callback of the transfer threw.
+  void rethrow() { thrown_.rethrow(); }
 
   /// Whether libcurl, having no warm connection, stopped at the addresses of the host; told once.
   bool wants_addresses() { return std::exchange(wants_addresses_, false); }
@@ -130,7 +133,8 @@ class Transfer {
   bool request_left_ = false;
   Clock::duration setup_queueing_{0};
   std::size_t header_bytes_ = 0;
-  enum class Excess { none, header, body, memory } excess_ = Excess::none;
+  enum class Excess { none, header, body } excess_ = Excess::none;
+  KeptException thrown_;
 };
 
 }  // namespace rpcroute::rpc
