@@ -3,7 +3,6 @@
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 
 #include "rpc/descriptors.hpp"
 #include "rpc/mailbox.hpp"
+#include "rpc/open_sockets.hpp"
 #include "rpc/resolver.hpp"
 #include "rpc/sigpipe.hpp"
 #include "rpc/transfer.hpp"
@@ -57,7 +57,7 @@ void check(CURLMcode code) {
 
 }  // namespace
 
-class HttpClient::Engine final : private Sockets {
+class HttpClient::Engine final {
  public:
   Engine() : process_(getpid()), multi_(new_multi()) {}
 
@@ -188,7 +188,7 @@ class HttpClient::Engine final : private Sockets {
     for (std::size_t started = 0; started < start_group && !waiting_.empty() && fits(*waiting_.front()); ++started) {
       std::unique_ptr<Transfer> transfer = std::move(waiting_.front());
       waiting_.pop_front();
-      transfer->start(take_handle(), *this);
+      transfer->start(take_handle(), open_sockets_);
       Transfer& active = *active_.emplace(transfer->ticket(), std::move(transfer)).first->second;
       deadlines_.emplace(active.deadline(), active.ticket());
       check(curl_multi_add_handle(multi_, active.easy()));
@@ -268,6 +268,9 @@ class HttpClient::Engine final : private Sockets {
       transfer->rethrow();
       if (transfer->wants_addresses()) {
         look_up(*transfer);
+      } else if (transfer->wants_new_connection()) {
+        curl_multi_remove_handle(multi_, transfer->easy());
+        check(curl_multi_add_handle(multi_, transfer->easy()));
       } else if (transfer->lacked_descriptor(code)) {
         postpone(*transfer);
       } else {
@@ -371,7 +374,7 @@ class HttpClient::Engine final : private Sockets {
   /// In a forked child: closes the copies of the descriptors, which says nothing to the peers, and leaves libcurl's
   /// memory alone: to free it would write TLS and HTTP/2 farewells to the parent's connections.
   void abandon() {
-    for (const int socket : open_sockets_) ::close(socket);
+    open_sockets_.abandon();
     if (epoll_ >= 0) ::close(epoll_);
     if (mailbox_) mailbox_->abandon();
     for (auto& [ticket, transfer] : active_) static_cast<void>(transfer.release());
@@ -409,23 +412,6 @@ class HttpClient::Engine final : private Sockets {
     return 0;
   }
 
-  curl_socket_t open(const curl_sockaddr& address) override {
-    const int socket = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
-    if (socket < 0) return CURL_SOCKET_BAD;
-    try {
-      open_sockets_.insert(socket);
-    } catch (...) {
-      ::close(socket);
-      throw;
-    }
-    return socket;
-  }
-
-  int close(curl_socket_t socket) noexcept override {
-    open_sockets_.erase(socket);
-    return ::close(socket);
-  }
-
   pid_t process_;
   int epoll_ = -1;
   std::shared_ptr<Mailbox> mailbox_;  // opened with the first look-up
@@ -442,7 +428,7 @@ class HttpClient::Engine final : private Sockets {
   std::vector<CurlEasy> idle_handles_;
   std::unordered_map<int, Watched> watched_;
   std::deque<Ready> ready_;
-  std::unordered_set<int> open_sockets_;  // warm ones too
+  OpenSockets open_sockets_;
   std::size_t capacity_ = 0;
   CURLM* multi_;  // last: made when nothing else can fail
 };
