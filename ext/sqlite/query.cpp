@@ -42,24 +42,25 @@ Query::~Query() {
   sqlite3_finalize(statement_);
 }
 
-Query& Query::bind(int index, std::string_view text) {
-  sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+Query& Query::bound(int code) {
+  if (code != SQLITE_OK) throw SqlError(code, sqlite3_errmsg(connection_.db()));
   return *this;
+}
+
+Query& Query::bind(int index, std::string_view text) {
+  return bound(sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
 }
 
 Query& Query::bind(int index, std::int64_t value) {
-  sqlite3_bind_int64(statement_, index, value);
-  return *this;
+  return bound(sqlite3_bind_int64(statement_, index, value));
 }
 
 Query& Query::bind(int index, double value) {
-  sqlite3_bind_double(statement_, index, value);
-  return *this;
+  return bound(sqlite3_bind_double(statement_, index, value));
 }
 
 Query& Query::bind(int index, Value value) {
-  sqlite3_bind_value(statement_, index, value.raw());
-  return *this;
+  return bound(sqlite3_bind_value(statement_, index, value.raw()));
 }
 
 bool Query::step() {
@@ -71,9 +72,7 @@ bool Query::step() {
 }
 
 std::string Query::text(int column) const {
-  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-  if (data == nullptr) return {};
-  return std::string(data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+  return std::string(value(column).text());
 }
 
 bool same_name(std::string_view left, std::string_view right) {

@@ -37,6 +37,8 @@ class Query {
   Value value(int column) const { return Value(sqlite3_column_value(statement_, column)); }
 
  private:
+  Query& bound(int code);
+
   Connection& connection_;
   sqlite3_stmt* statement_ = nullptr;
 };

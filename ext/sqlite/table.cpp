@@ -95,8 +95,7 @@ int connect(sqlite3* db, void* aux, int argc, const char* const* argv, sqlite3_v
     if (is_direct_only(table.reach)) sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     *out = new VirtualTable(module, copies);
   });
-  if (!outcome.message.empty()) *error = sqlite3_mprintf("%s", outcome.message.c_str());
-  return outcome.code;
+  return report(error, outcome);
 }
 
 int disconnect(sqlite3_vtab* table) noexcept {
