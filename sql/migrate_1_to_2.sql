@@ -7,8 +7,9 @@
 -- transaction: killed at any instant, the database is whole, of the one version or of the other. What CREATE … IF NOT
 -- EXISTS would not replace is changed here, the rest is schema.sql's: a table gets its new columns, a view or trigger
 -- that is not what it was would be dropped.
--- New in version 2: tx_outcomes.preconfirmed_sec and max_cost_gwei, NULL in the rows of version 1, and
--- rpc_chains.genesis_hash and stale_head_sec. Gone are JSON functions from CHECKs and triggers.
+-- New in version 2: tx_outcomes.preconfirmed_sec and max_cost_gwei, NULL in the rows of version 1, rpc_chains.genesis_hash
+-- and stale_head_sec, and what judging writes into rpc_metrics: the next script that needs states judges all rows once.
+-- Gone are JSON functions from CHECKs and triggers.
 
 -- A refusal is a message from RAISE, which takes only a literal and only inside a trigger.
 DROP TABLE IF EXISTS temp.rpcroute_refusal;
@@ -34,6 +35,7 @@ PRAGMA migrating.journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS migrating.rpc_settings (key, value);
 CREATE TABLE IF NOT EXISTS migrating.tx_outcomes (tx_id);
 CREATE TABLE IF NOT EXISTS migrating.rpc_chains (chain, block_time_ms);
+CREATE TABLE IF NOT EXISTS migrating.rpc_metrics (metric_id);
 
 BEGIN;
 
@@ -56,11 +58,22 @@ UPDATE migrating.sqlite_schema
                      ' CHECK (json_type(reasons) = ''array'')', '')
  WHERE type = 'table' AND name IN ('rpc_models', 'route_decisions');
 PRAGMA writable_schema = OFF;
+ALTER TABLE migrating.rpc_metrics ADD COLUMN head INTEGER;
+ALTER TABLE migrating.rpc_metrics ADD COLUMN lag_raw INTEGER;
+ALTER TABLE migrating.rpc_metrics ADD COLUMN lag_credit REAL;
+ALTER TABLE migrating.rpc_metrics ADD COLUMN lag INTEGER;
+ALTER TABLE migrating.rpc_metrics ADD COLUMN lag_sec REAL;
+ALTER TABLE migrating.rpc_metrics ADD COLUMN exclusion TEXT;
+ALTER TABLE migrating.rpc_metrics ADD COLUMN samples INTEGER;
+ALTER TABLE migrating.rpc_metrics ADD COLUMN known_at REAL;
+DROP INDEX IF EXISTS migrating.rpc_metrics_cycle;  -- part of rpc_metrics_round now
 UPDATE migrating.rpc_settings SET value = 2  -- an error, even in a client that went on, where a column is missing
  WHERE key = 'schema_version'
    AND NOT EXISTS (SELECT preconfirmed_sec, max_cost_gwei FROM migrating.tx_outcomes WHERE false)
    AND NOT EXISTS (SELECT genesis_hash, stale_head_sec FROM migrating.rpc_chains WHERE false)
-   AND NOT EXISTS (SELECT 1 FROM migrating.sqlite_schema WHERE sql LIKE '%json_valid%' AND name = 'rpc_models');
+   AND NOT EXISTS (SELECT 1 FROM migrating.sqlite_schema WHERE sql LIKE '%json_valid%' AND name = 'rpc_models')
+   AND NOT EXISTS (SELECT head, lag_raw, lag_credit, lag, lag_sec, exclusion, samples, known_at
+                     FROM migrating.rpc_metrics WHERE false);
 
 COMMIT;
 
