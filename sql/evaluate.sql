@@ -124,7 +124,7 @@ SELECT w.role, m.model, m.content,
   FROM wanted w
   LEFT JOIN (SELECT model, content, train_until,
                     CASE WHEN json_valid(CAST(content AS TEXT))
-                         THEN json_extract(CAST(content AS TEXT), '$.learner.feature_names')
+                         THEN nullif(json_extract(CAST(content AS TEXT), '$.learner.feature_names'), '[]')
                          ELSE (SELECT features FROM model_info(content)) END AS features
                FROM main.rpc_models WHERE model IN (SELECT model FROM wanted)) m ON m.model = w.model;
 

@@ -89,7 +89,7 @@ SELECT m.model, m.sha256, m.content,
        CASE WHEN json_valid(m.metrics) THEN m.metrics -> 'provider_mean_sec' END AS means
   FROM (SELECT model, sha256, content, metrics,
                CASE WHEN json_valid(CAST(content AS TEXT))
-                    THEN json_extract(CAST(content AS TEXT), '$.learner.feature_names')
+                    THEN nullif(json_extract(CAST(content AS TEXT), '$.learner.feature_names'), '[]')
                     ELSE (SELECT features FROM model_info(content)) END AS features
           FROM main.rpc_models WHERE active = 1) m;
 
