@@ -37,9 +37,10 @@ inline constexpr std::size_t part_trees = 2048;
 inline constexpr std::size_t part_nodes = std::size_t{1} << 16;
 inline constexpr std::size_t call_steps = std::size_t{1} << 21;
 
-/// The self-check compares as many rows, or as many as the longest list of thresholds needs, while they cost no more
-/// steps than these.
+/// The self-check compares as many rows, or as many as the longest list of thresholds needs, and rows for as many leaves,
+/// while they cost no more steps than these.
 inline constexpr std::size_t check_rows = 2000;
+inline constexpr std::size_t check_leaves = 500;
 constexpr std::size_t check_steps(std::size_t nodes) {
   return std::min<std::size_t>(4'000'000 + 256 * nodes, 128'000'000);
 }

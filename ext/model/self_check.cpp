@@ -20,7 +20,7 @@ class Comparison {
       : evaluator_(evaluator),
         budget_(budget),
         library_(
-            forest, [](const Tree& tree) { return std::uint64_t{tree.depth()}; }, budget),
+            forest, [](const Tree& tree) { return 1 + std::uint64_t{tree.depth()}; }, budget),
         features_(forest.num_feature, std::numeric_limits<double>::quiet_NaN()) {}
 
   /// Of one row.
@@ -91,7 +91,7 @@ void self_check(const Forest& forest, const Evaluator& evaluator, text::Budget& 
   TellingRows telling(lists);
   const std::size_t count = std::min(std::max(telling.enough(), limits::check_rows), affordable);
   for (std::size_t i = 0; i < count; ++i) comparison.add(telling.next());
-  add_aimed_rows(forest, lists, std::min(affordable, limits::check_rows), telling, comparison);
+  add_aimed_rows(forest, lists, std::min(affordable, limits::check_leaves), telling, comparison);
   comparison.finish();
 }
 
