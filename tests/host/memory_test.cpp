@@ -273,10 +273,11 @@ TEST_CASE("whatever allocation fails, a statement has the right result or is out
         }
         const Ending next = sweep.run(sql, where, -1);
         CHECK(next.rows == right.rows);
-        CHECK(open_descriptors() <= descriptors);
         if (!ending.failed) break;
       }
     }
+    // A few connections more may be kept warm, not one for each failure.
+    CHECK(open_descriptors() <= descriptors + 8);
   }
   for (const auto& [name, sql] : unswept) FAIL_CHECK(name << " is nothing that loading adds");
 }
