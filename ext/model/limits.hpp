@@ -13,7 +13,7 @@ namespace rpcroute::model::limits {
 /// are of eight bytes. XGBoost nests nine deep. The steps are what the most wasteful shapes use; that they grow with
 /// the bytes alone is the promise that a small model is never dear.
 constexpr text::Budget::Limits model(std::uint64_t bytes) {
-  return {.bytes = 64U << 20, .cells = 32U << 20, .steps = (64U << 20) + 128 * bytes, .depth = 32};
+  return {.bytes = 64U << 20, .cells = 32U << 20, .steps = (8U << 20) + 64 * bytes, .depth = 32};
 }
 
 /// Of a model that is read or trained.
@@ -48,7 +48,7 @@ constexpr std::size_t check_steps(std::size_t nodes) {
 /// Contributions of a row: TreeSHAP descends recursively, needs memory in the square of a tree's depth and time in that
 /// square for each leaf. A single tree is not interrupted.
 inline constexpr std::uint64_t explained_depth = 512;
-inline constexpr std::uint64_t explained_tree_steps = std::uint64_t{1} << 25;
+inline constexpr std::uint64_t explained_tree_steps = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t explained_steps = std::uint64_t{1} << 30;
 
 /// Compiled models that a connection keeps, and what they were compiled from.
