@@ -57,6 +57,7 @@ ModelInfo Model::info() const {
   return {forest_.objective,
           forest_.rounds,
           forest_.trees.size(),
+          forest_.best_iteration,
           forest_.feature_names,
           std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch),
           evaluator_->kind(),

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ struct ModelInfo {
   std::string objective;
   std::size_t rounds;
   std::size_t trees;
+  std::optional<std::int64_t> best_iteration;  ///< of early stopping, from 0; all rounds count all the same
   std::vector<std::string> features;
   std::string written_by;       ///< version of XGBoost, "3.4.1"
   std::string_view evaluator;   ///< Evaluator::kind()

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,9 +39,10 @@ struct Forest {
   float base_score = 0;   ///< as the file holds it
   float base_margin = 0;  ///< what the trees' values are added to, in order
   std::uint32_t num_feature = 0;
-  std::vector<std::string> feature_names;  ///< num_feature of them; "f0", "f1", … when the file has none
-  std::size_t rounds = 0;                  ///< of boosting; a round may add several trees
-  std::array<int, 3> version{};            ///< of the XGBoost that wrote it
+  std::vector<std::string> feature_names;      ///< num_feature of them; "f0", "f1", … when the file has none
+  std::size_t rounds = 0;                      ///< of boosting; a round may add several trees
+  std::optional<std::int64_t> best_iteration;  ///< the round at which early stopping found it best, from 0
+  std::array<int, 3> version{};                ///< of the XGBoost that wrote it
   std::vector<Tree> trees;
 
   std::size_t nodes() const;

@@ -181,6 +181,15 @@ void read_booster(const Field& learner, Forest& forest, text::Budget& budget) {
   }
 }
 
+/// What early stopping noted, in an attribute that is a user's to change: anything else there is none of ours.
+std::optional<std::int64_t> read_best_iteration(const Field& learner) {
+  try {
+    return learner.at("attributes").at("best_iteration").count(most);
+  } catch (const ModelError&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 Forest read_model(std::span<const std::byte> bytes, text::Budget& budget) {
@@ -193,6 +202,7 @@ Forest read_model(std::span<const std::byte> bytes, text::Budget& budget) {
   read_learner_param(learner, forest);
   read_feature_names(learner, forest, budget);
   read_booster(learner, forest, budget);
+  forest.best_iteration = read_best_iteration(learner);
   return forest;
 }
 
