@@ -41,19 +41,11 @@ class TrainConfirm {
 
   void finish(sqlite::Call& call) {
     if (rows_.label.empty()) throw sqlite::Error("no rows to train on");
-    const sqlite::Connection& connection = call.connection();
+    text::Budget budget(call.connection().pulse());
     Progress progress;
-    const model::TrainCallbacks callbacks{
-        .progress =
-            [&](int done, int rounds) {
-              progress.show("train_confirm: round " + std::to_string(done) + " of " + std::to_string(rounds));
-            },
-        .interrupted = [&] { return connection.interrupted(); }};
-    try {
-      call.result().set_json(model::train(rows_, params_, callbacks));
-    } catch (const model::Interrupted&) {
-      throw sqlite::Interruption{};
-    }
+    call.result().set_json(model::train(rows_, params_, budget, [&](int done, int rounds) {
+      progress.show("train_confirm: round " + std::to_string(done) + " of " + std::to_string(rounds));
+    }));
   }
 
  private:

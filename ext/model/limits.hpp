@@ -51,6 +51,12 @@ inline constexpr std::uint64_t explained_depth = 512;
 inline constexpr std::uint64_t explained_tree_steps = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t explained_steps = std::uint64_t{1} << 30;
 
+/// Training: trees in all; what hist and approx keep for each bin of each node of a tree; and the least that a node takes
+/// in JSON.
+inline constexpr std::uint64_t trained_trees = 100'000;
+inline constexpr std::uint64_t histogram_bytes = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t json_node_bytes = 64;
+
 /// Compiled models that a connection keeps, and what they were compiled from.
 inline constexpr std::size_t kept_models = 16;
 inline constexpr std::size_t kept_bytes = std::size_t{64} << 20;

@@ -6,10 +6,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 
 #include "model/booster.hpp"
+#include "model/limits.hpp"
 #include "model/objective.hpp"
+#include "model/train_demand.hpp"
 #include "model/worker.hpp"
 #include "model/xgboost_library.hpp"
 
@@ -26,7 +29,8 @@ std::uint32_t sort_key(float value) {
 /// Rows in the order of their features, then labels. Equal rows are interchangeable, so the order of the input is gone.
 class CanonicalOrder {
  public:
-  explicit CanonicalOrder(const TrainingRows& rows) : rows_(rows), order_(rows.label.size()) {
+  CanonicalOrder(const TrainingRows& rows, text::Budget& budget)
+      : rows_(rows), budget_(budget), order_(rows.label.size()) {
     for (std::size_t row = 0; row < order_.size(); ++row) {
       order_[row] = {(std::uint64_t{key(row, 0)} << 32) | key(row, 1), static_cast<std::uint32_t>(row)};
     }
@@ -39,6 +43,7 @@ class CanonicalOrder {
     sorted.label.reserve(rows_.label.size());
     sorted.features.reserve(rows_.features.size());
     for (const Entry& entry : order_) {
+      budget_.steps(rows_.width);
       sorted.label.push_back(rows_.label[entry.row]);
       const float* const features = rows_.features.data() + entry.row * rows_.width;
       sorted.features.insert(sorted.features.end(), features, features + rows_.width);
@@ -56,6 +61,7 @@ class CanonicalOrder {
     return sort_key(column < rows_.width ? rows_.features[row * rows_.width + column] : rows_.label[row]);
   }
   bool less(const Entry& a, const Entry& b) const {
+    budget_.step();
     if (a.leading != b.leading) return a.leading < b.leading;
     for (std::size_t column = 2; column <= rows_.width; ++column) {
       const auto left = key(a.row, column);
@@ -66,6 +72,7 @@ class CanonicalOrder {
   }
 
   const TrainingRows& rows_;
+  text::Budget& budget_;
   std::vector<Entry> order_;
 };
 
@@ -115,13 +122,35 @@ std::string base_score_text(const TrainingRows& sorted, const TrainParams& param
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), score).ptr};
 }
 
-void configure(Booster& booster, const TrainParams& params, const std::string& base_score) {
-  booster.set("nthread", std::to_string(params.threads));
-  booster.set("objective", params.objective);
-  booster.set("base_score", base_score);
-  for (const auto& [name, value] : params.settings) booster.set(name, value);
-  booster.set_feature_names(params.features);
-}
+/// Everything of one training, owned by the tasks of its worker.
+struct Training {
+  TrainingRows rows;
+  TrainParams params;
+  std::string base_score;
+  std::optional<Matrix> matrix;
+  std::optional<Booster> booster;
+  std::string model;
+
+  void begin(int) {
+    quiet_this_thread();
+    matrix.emplace(rows.features, rows.width, params.threads);
+    matrix->set_label(rows.label);
+    booster.emplace(*matrix);
+    booster->set("nthread", std::to_string(params.threads));
+    booster->set("objective", params.objective);
+    booster->set("base_score", base_score);
+    for (const auto& [name, value] : params.settings) booster->set(name, value);
+    booster->set_feature_names(params.features);
+  }
+  void update(int round) { booster->update(round, *matrix); }
+  /// A model that predict_confirm() would not read is not worth its memory.
+  void save(int) {
+    model = booster->save_json();
+    if (model.size() <= params.most_bytes) return;
+    throw std::invalid_argument("the model has grown beyond the " + std::to_string(params.most_bytes) +
+                                " bytes that are read: lower num_round, max_depth or max_leaves");
+  }
+};
 
 }  // namespace
 
@@ -136,7 +165,8 @@ void TrainingRows::add(double label_value, std::span<const double> feature_value
   label.push_back(narrow);
 }
 
-std::string train(const TrainingRows& rows, const TrainParams& params, const TrainCallbacks& callbacks) {
+std::string train(const TrainingRows& rows, const TrainParams& params, text::Budget& budget,
+                  const TrainProgress& progress) {
   if (rows.label.empty()) throw std::invalid_argument("no rows to train on");
   if (rows.label.size() > 0xFFFFFFFF) throw std::invalid_argument("more than 4,294,967,295 rows");
   if (rows.width != params.features.size() || rows.features.size() != rows.label.size() * rows.width) {
@@ -145,28 +175,33 @@ std::string train(const TrainingRows& rows, const TrainParams& params, const Tra
   }
   require_labels(rows, params.objective);
 
-  const TrainingRows sorted = CanonicalOrder(rows).sorted();
-  const std::string base_score = base_score_text(sorted, params);
+  const TrainDemand demand = demand_of(rows, params);
+  require_modest(demand, params);
 
-  // Everything of one training happens on one thread: XGBoost keeps its random numbers per thread.
-  Worker worker;
-  std::optional<Matrix> matrix;
-  std::optional<Booster> booster;
-  worker.run([&] {
-    quiet_this_thread();
-    matrix.emplace(sorted.features, sorted.width, params.threads);
-    matrix->set_label(sorted.label);
-    booster.emplace(*matrix);
-    configure(*booster, params, base_score);
-  });
+  const auto training = std::make_shared<Training>();
+  training->rows = CanonicalOrder(rows, budget).sorted();
+  training->params = params;
+  training->base_score = base_score_text(training->rows, params);
+
+  Worker worker;  // one thread for all of it: XGBoost keeps its random numbers per thread
+  const auto pulse = [&] { budget.steps(text::Budget::steps_between_pulses); };
+  const auto run = [&](void (Training::*task)(int), int round) {
+    pulse();
+    worker.run([training, task, round] { (*training.*task)(round); }, pulse);
+  };
+  run(&Training::begin, 0);
+  std::uint64_t nodes = 0;
+  std::uint64_t next_look = params.most_bytes / limits::json_node_bytes;
   for (int round = 0; round < params.rounds; ++round) {
-    if (callbacks.interrupted && callbacks.interrupted()) throw Interrupted();
-    worker.run([&] { booster->update(round, *matrix); });
-    if (callbacks.progress) callbacks.progress(round + 1, params.rounds);
+    run(&Training::update, round);
+    if (progress) progress(round + 1, params.rounds);
+    nodes += demand.trees * demand.nodes;
+    if (nodes < next_look) continue;
+    run(&Training::save, round);  // and after twice as many again
+    next_look = 2 * nodes;
   }
-  std::string model;
-  worker.run([&] { model = booster->save_json(); });
-  return model;
+  run(&Training::save, params.rounds);
+  return std::move(training->model);
 }
 
 }  // namespace rpcroute::model

@@ -1,14 +1,17 @@
 // Training from rows in any order.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "model/limits.hpp"
+#include "text/budget.hpp"
 
 namespace rpcroute::model {
 
@@ -18,7 +21,8 @@ struct TrainParams {
   std::string objective = "reg:squarederror";
   int rounds = 100;
   int threads = 1;
-  std::optional<double> base_score;  ///< absent: taken from the labels, see train()
+  std::optional<double> base_score;                   ///< absent: taken from the labels, see train()
+  std::uint64_t most_bytes = limits::model(0).bytes;  ///< of the model: what can be read
   /// Everything else under XGBoost's own names, ready for the library.
   std::vector<std::pair<std::string, std::string>> settings;
 };
@@ -41,22 +45,16 @@ struct TrainingRows {
 };
 
 /// Called on the caller's thread between rounds.
-struct TrainCallbacks {
-  std::function<void(int done, int rounds)> progress;
-  std::function<bool()> interrupted;
-};
-
-class Interrupted : public std::runtime_error {
- public:
-  Interrupted() : std::runtime_error("interrupted") {}
-};
+using TrainProgress = std::function<void(int done, int rounds)>;
 
 /// Trains and returns the model as JSON text with feature names. The same rows in any order give the same bytes (with
 /// the same libxgboost): they are put into one order first, since hist depends on it. An absent base_score is the mean
 /// of the labels (of reg:absoluteerror their median, of the logistic objectives their mean kept within 1e-6 of 0 and
 /// 1), because XGBoost's default changed in 2.0. XGBoost works on a thread of its own, so that nothing of OpenMP stays
-/// behind on the caller's. Throws std::invalid_argument (no rows, labels outside the objective's range), LibraryError,
-/// Interrupted.
-std::string train(const TrainingRows& rows, const TrainParams& params, const TrainCallbacks& callbacks = {});
+/// behind on the caller's; a round that is interrupted ends there unseen. Throws std::invalid_argument (no rows, labels
+/// outside the objective's range, parameters that ask for more memory than limits.hpp allows, a model too large to be
+/// read), LibraryError, and what the budget's pulse throws.
+std::string train(const TrainingRows& rows, const TrainParams& params, text::Budget& budget,
+                  const TrainProgress& progress = {});
 
 }  // namespace rpcroute::model

@@ -73,7 +73,9 @@ TrainingRows training_rows(std::size_t rows, std::size_t width) {
 std::string train_shape(const Shape& shape) {
   std::string names;
   for (std::size_t i = 0; i < shape.width; ++i) names += (i ? ",\"x" : "\"x") + std::to_string(i) + "\"";
-  return train(training_rows(20'000, shape.width), parse_params("{\"features\":[" + names + "]," + shape.params + "}"));
+  rpcroute::text::Budget budget;
+  return train(training_rows(20'000, shape.width), parse_params("{\"features\":[" + names + "]," + shape.params + "}"),
+               budget);
 }
 
 std::vector<double> rows_to_predict(std::size_t rows, std::size_t width) {
@@ -153,10 +155,12 @@ void measure(const Shape& shape, std::size_t count) {
 }
 
 void measure_training() {
+  rpcroute::text::Budget budget;
   const auto rows = training_rows(100'000, 2);
   const auto params = parse_params(
       R"({"features":["latency_ms","block_lag"],"num_round":100,"learning_rate":0.1,"max_depth":6,"subsample":0.8})");
-  std::printf("\ntraining 100,000 x 2, 100 rounds, 1 thread: %.2f s\n", best_seconds(2, [&] { train(rows, params); }));
+  std::printf("\ntraining 100,000 x 2, 100 rounds, 1 thread: %.2f s\n",
+              best_seconds(2, [&] { train(rows, params, budget); }));
 }
 
 }  // namespace

@@ -138,6 +138,30 @@ def both():
                        "database = connect()")
 
 
+class Interrupted(unittest.TestCase):
+    def test_a_process_may_end_while_a_round_nobody_waits_for_goes_on(self):
+        code = """
+from model_process_test import *
+import sqlite3
+database = connect()
+rows, begun = 3000, threading.Event()
+database.create_function("told", 1, lambda row: begun.set() if row == rows else None)
+threading.Thread(target=lambda: (begun.wait(), database.interrupt())).start()
+params = json.dumps({"features": ["a"], "num_round": 3, "num_parallel_tree": 1000})
+try:
+    database.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
+                     "SELECT length(train_confirm(?, i % 7, i + coalesce(told(i), 0))) FROM n", (rows, params)).fetchall()
+except sqlite3.OperationalError as error:
+    print(error)
+assert predict(database) > 0
+database.close()
+"""
+        done = subprocess.run([sys.executable, "-c", code], cwd=os.path.dirname(os.path.abspath(__file__)), text=True,
+                              env={**os.environ, "RPCROUTE_EXTENSION": EXTENSION}, capture_output=True,
+                              timeout=PATIENCE)
+        self.assertEqual((done.stdout, done.returncode), ("interrupted\n", 0), done.stderr)
+
+
 class Lasting(unittest.TestCase):
     def test_a_thousand_connections_that_predict_leave_nothing_behind(self):
         # In a process of its own, whose memory nobody else uses.

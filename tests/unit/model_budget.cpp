@@ -121,9 +121,6 @@ TEST_CASE("Categories without end are refused for being categories", "[model]") 
   CHECK(refusal_of(model.json()).ends_with("categories is not empty: categorical splits are not evaluated"));
 }
 
-/// What a pulse throws.
-struct Ended {};
-
 /// Ends work at its k-th pulse, for several k; false when it went on, or ended some other way.
 bool ends_at_every_pulse(const std::function<void(text::Budget&)>& work) {
   std::size_t pulses = 0;

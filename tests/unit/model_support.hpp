@@ -75,6 +75,13 @@ inline TrainingRows fleet(std::size_t rows, std::size_t width, const std::string
   return result;
 }
 
+/// What a pulse throws.
+struct Ended {};
+
+inline std::string train(const TrainingRows& rows, const TrainParams& params) {
+  return model::train(rows, params, unlimited());
+}
+
 inline std::string names(std::size_t width) {
   std::string list;
   for (std::size_t i = 0; i < width; ++i) list += (i > 0 ? ",\"x" : "\"x") + std::to_string(i) + "\"";

@@ -150,14 +150,55 @@ TEST_CASE("A parameter that is unknown, out of range or given twice is named", "
 
 TEST_CASE("Training tells its progress and ends when it is interrupted", "[model]") {
   std::vector<int> seen;
-  TrainCallbacks callbacks;
-  callbacks.progress = [&](int done, int rounds) {
+  const auto progress = [&](int done, int rounds) {
     CHECK(rounds == 50);
     seen.push_back(done);
   };
-  callbacks.interrupted = [&] { return seen.size() == 3; };
-  CHECK_THROWS_AS(train(fleet(500, 2), small(2, "\"num_round\":50"), callbacks), Interrupted);
+  text::Budget budget([&] {
+    if (seen.size() == 3) throw Ended();
+  });
+  CHECK_THROWS_AS(train(fleet(500, 2), small(2, "\"num_round\":50"), budget, progress), Ended);
   CHECK(seen == std::vector<int>{1, 2, 3});
+}
+
+TEST_CASE("A round that takes long is left to itself when it is interrupted", "[model]") {
+  const auto rows = fleet(3000, 2);
+  const auto params = small(2, R"("num_round":1,"num_parallel_tree":1000)");
+  std::vector<int> seen;
+  const auto progress = [&](int done, int) { seen.push_back(done); };
+  std::size_t pulses = 0;
+  text::Budget counting([&] { ++pulses; });
+  const std::string model = train(rows, params, counting);
+  text::Budget ending([&, left = pulses / 2]() mutable {
+    if (left-- == 0) throw Ended();
+  });
+  CHECK_THROWS_AS(train(rows, params, ending, progress), Ended);
+  CHECK(seen.empty());
+  CHECK(train(rows, params) == model);  // beside the one that goes on
+}
+
+TEST_CASE("Training that asks for more memory than a model is worth is refused", "[model]") {
+  const auto refused = [](std::size_t rows, const std::string& more) {
+    return message_of([&] { train(fleet(rows, 10), small(10, more)); });
+  };
+  CHECK(refused(10'000, R"("max_bin":65536,"max_depth":32)") ==
+        "a tree may need 30517 MiB of histograms, accepted are 1024: lower max_bin, max_depth or max_leaves");
+  CHECK(refused(10'000, R"("max_bin":65536,"max_depth":32,"max_leaves":500,"tree_method":"approx")")
+            .starts_with("a tree may need "));
+  CHECK(refused(10, R"("num_round":100000,"num_parallel_tree":1000)") ==
+        "num_round × num_parallel_tree is 100000000 trees, accepted are 100000");
+  CHECK(refused(300, R"("num_round":1,"max_bin":65536,"max_depth":32)").empty());
+  CHECK(refused(2'000, R"("num_round":1,"max_depth":32,"tree_method":"exact")").empty());
+}
+
+TEST_CASE("Training stops at a model that nobody reads", "[model]") {
+  auto params = small(2, "\"num_round\":1000");
+  CHECK(params.most_bytes == 64U << 20);
+  params.most_bytes = 100'000;
+  int done = 0;
+  CHECK(message_of([&] { model::train(fleet(2000, 2), params, unlimited(), [&](int round, int) { done = round; }); }) ==
+        "the model has grown beyond the 100000 bytes that are read: lower num_round, max_depth or max_leaves");
+  CHECK(done < 100);
 }
 
 TEST_CASE("An error of XGBoost reads as one line without its source position", "[model]") {
