@@ -25,7 +25,7 @@ end() {
 }
 trap end EXIT
 
-sql() { sqlite3 -bail -cmd '.load build/rpcroute' "$db" "$@"; }
+sql() { sqlite3 -bail -cmd '.timeout 5000' -cmd '.load build/rpcroute' "$db" "$@"; }
 run() { sql < "sql/$1.sql"; }
 
 start_fleet() {
@@ -97,12 +97,12 @@ configure release -DRPCROUTE_TESTS=OFF
 cmake --build build --target rpcroute rpcroute-devnet
 
 if [ -n "${RPCROUTE_PROVIDERS_SQL:-}" ]; then
-  sqlite3 -bail "$db" < sql/schema.sql
-  sqlite3 -bail "$db" < "$RPCROUTE_PROVIDERS_SQL"
+  sqlite3 -bail -cmd '.timeout 5000' "$db" < sql/schema.sql
+  sqlite3 -bail -cmd '.timeout 5000' "$db" < "$RPCROUTE_PROVIDERS_SQL"
 else
   # A simulated fleet starts a chain of its own: what an earlier one left is kept aside, not mixed in.
   [ ! -e "$db" ] || { mv "$db" "$db.$(date +%Y%m%d-%H%M%S)"; rm -f "$db-wal" "$db-shm"; }
-  sqlite3 -bail "$db" < sql/schema.sql >/dev/null
+  sqlite3 -bail -cmd '.timeout 5000' "$db" < sql/schema.sql >/dev/null
   start_fleet
 fi
 

@@ -30,8 +30,9 @@ bool holds_nothing(const std::filesystem::path& path) {
   return !std::filesystem::exists(path) || (std::filesystem::file_size(path, error) == 0 && !error);
 }
 
-constexpr const char* history_indexes =
-    "FROM sqlite_schema WHERE type = 'index' AND tbl_name IN ('rpc_metrics', 'tx_outcomes') AND sql IS NOT NULL";
+constexpr const char* history_helpers =
+    "FROM sqlite_schema WHERE type IN ('index', 'trigger') AND tbl_name IN ('rpc_metrics', 'tx_outcomes') AND sql IS "
+    "NOT NULL";
 
 }  // namespace
 
@@ -113,7 +114,7 @@ void HistoryFile::open(const std::filesystem::path& schema) {
   }
   database_->run("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; BEGIN IMMEDIATE");
   refuse_history();
-  drop_indexes();
+  drop_helpers();
   database_->run(
       "CREATE TABLE truth ("
       "tx_id INTEGER NOT NULL, provider_id TEXT NOT NULL, duration_sec REAL NOT NULL, "
@@ -127,16 +128,17 @@ void HistoryFile::refuse_history() {
   }
 }
 
-// Building an index once the rows are there is cheaper than keeping it up row by row.
-void HistoryFile::drop_indexes() {
-  indexes_ = database_->texts(std::string("SELECT sql ") + history_indexes);
-  for (const auto& name : database_->texts(std::string("SELECT name ") + history_indexes)) {
-    database_->run("DROP INDEX \"" + name + "\"");
+// Building an index once the rows are there is cheaper than keeping it up row by row, and triggers search by them.
+void HistoryFile::drop_helpers() {
+  helpers_ = database_->texts(std::string("SELECT sql ") + history_helpers);
+  for (const auto& drop :
+       database_->texts(std::string("SELECT 'DROP ' || type || ' \"' || name || '\"' ") + history_helpers)) {
+    database_->run(drop);
   }
 }
 
 void HistoryFile::finish() {
-  for (const auto& sql : indexes_) {
+  for (const auto& sql : helpers_) {
     database_->run(sql);
   }
   database_->run("COMMIT");

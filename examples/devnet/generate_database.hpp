@@ -83,12 +83,12 @@ class HistoryFile {
  private:
   void open(const std::filesystem::path& schema);
   void refuse_history();
-  void drop_indexes();
+  void drop_helpers();
 
   std::filesystem::path path_;
   std::filesystem::path aside_;  // empty when path_ itself is written
   std::optional<Database> database_;
-  std::vector<std::string> indexes_;  // dropped while rows come in
+  std::vector<std::string> helpers_;  // indexes and triggers, dropped while rows come in
 };
 
 }  // namespace rpcroute::history

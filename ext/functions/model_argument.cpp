@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
+#include "model/document.hpp"
+#include "model/error.hpp"
+#include "model/limits.hpp"
 #include "sqlite/query.hpp"
+#include "sqlite/stored_call.hpp"
 
 namespace rpcroute::functions {
 namespace {
@@ -20,40 +25,65 @@ std::span<const std::byte> bytes_of(sqlite::Value value) {
   return std::as_bytes(std::span(value.text()));
 }
 
-/// Both model formats are an object, and an object begins with '{'; a name does not.
-bool is_content(std::span<const std::byte> bytes) {
-  return !bytes.empty() && bytes[0] == std::byte{'{'};
+/// A model itself rather than the name of one. A NUL is in no name, but in binary files and pickles that were bound as
+/// text: reading them says what to do.
+bool is_content(sqlite::Value model) {
+  const auto bytes = bytes_of(model);
+  return model.is_blob() || model::is_document(bytes) ||
+         std::find(bytes.begin(), bytes.end(), std::byte{0}) != bytes.end();
+}
+
+ModelPointer compiled(sqlite::Connection& connection, sqlite::Value content) {
+  return connection.service<ModelCache>().get(bytes_of(content), connection.pulse());
 }
 
 ModelPointer compiled(sqlite::Connection& connection, sqlite::Value content, const std::string& name) {
   try {
-    return connection.service<ModelCache>().get(bytes_of(content));
-  } catch (const std::exception& error) {
+    return compiled(connection, content);
+  } catch (const model::ModelError& error) {
     throw sqlite::Error("model '" + name + "': " + error.what());
   }
 }
 
+/// No view: it could show what its maker, perhaps a stranger, may not read.
+void require_models(sqlite::Connection& connection) {
+  if (sqlite::required_relation(connection, "rpc_models", "main").is_view) {
+    throw sqlite::Error("rpc_models is a view: models are read from a table");
+  }
+}
+
+bool trusts_schema(sqlite::Connection& connection) {
+  int trusted = 0;
+  sqlite3_db_config(connection.db(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, -1, &trusted);
+  return trusted != 0;
+}
+
 }  // namespace
 
-ModelPointer ModelCache::get(std::span<const std::byte> content) {
+ModelPointer ModelCache::get(std::span<const std::byte> content, const text::Pulse& pulse) {
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return equal(entry.content, content); });
   if (found != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, found);
-  } else {
-    ModelPointer model = model::Model::compile(content);
-    entries_.push_front({std::string(reinterpret_cast<const char*>(content.data()), content.size()), std::move(model)});
-    if (entries_.size() > kMost) entries_.pop_back();
+    return found->model;
+  }
+  text::Budget budget(model::limits::model(content.size()), pulse);
+  ModelPointer model = model::Model::compile(content, budget);
+  entries_.push_front({std::string(reinterpret_cast<const char*>(content.data()), content.size()), std::move(model)});
+  const auto held = [&] {
+    return std::accumulate(entries_.begin(), entries_.end(), std::size_t{0},
+                           [](std::size_t sum, const Entry& entry) { return sum + entry.content.size(); });
+  };
+  while (entries_.size() > model::limits::kept_models || (entries_.size() > 1 && held() > model::limits::kept_bytes)) {
+    entries_.pop_back();
   }
   return entries_.front().model;
 }
 
 ModelPointer find_model(sqlite::Connection& connection, sqlite::Value model) {
-  const auto bytes = bytes_of(model);
-  if (is_content(bytes)) return connection.service<ModelCache>().get(bytes);
-  if (model.is_blob()) throw sqlite::Error("model refused: a BLOB that is not UBJSON");
+  if (is_content(model)) return compiled(connection, model);
   const std::string name(model.text());
-  sqlite::required_relation(connection, "rpc_models", "main");
+  require_models(connection);
   Query row(connection, "SELECT content FROM main.rpc_models WHERE model = ?1");
   row.bind(1, name);
   if (!row.step()) throw sqlite::Error("no model " + sqlite::quoted(model) + " in rpc_models");
@@ -61,7 +91,7 @@ ModelPointer find_model(sqlite::Connection& connection, sqlite::Value model) {
 }
 
 ModelPointer active_model(sqlite::Connection& connection) {
-  sqlite::required_relation(connection, "rpc_models", "main");
+  require_models(connection);
   Query row(connection, "SELECT content, model FROM main.rpc_models WHERE active = 1 LIMIT 2");
   if (!row.step()) throw sqlite::Error("no active model in rpc_models: run sql/train.sql, or name a model");
   ModelPointer model = compiled(connection, row.value(0), row.text(1));
@@ -69,9 +99,20 @@ ModelPointer active_model(sqlite::Connection& connection) {
   return model;
 }
 
+void ModelLookup::refuse_untrusted_calls(sqlite::Connection& connection) {
+  if (is_trusted_) return;
+  if (!trusts_schema(connection)) {
+    for (const char* function : {"predict_confirm", "predict_confirm_named", "predict_confirm_contributions"}) {
+      sqlite::refuse_stored_calls(connection, function);
+    }
+  }
+  is_trusted_ = true;
+}
+
 const ModelPointer& ModelLookup::named(sqlite::Connection& connection, sqlite::Value model) {
   const auto bytes = bytes_of(model);
   if (!named_ || !equal(last_argument_, bytes)) {
+    if (!is_content(model)) refuse_untrusted_calls(connection);
     named_ = find_model(connection, model);
     last_argument_.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
@@ -79,7 +120,10 @@ const ModelPointer& ModelLookup::named(sqlite::Connection& connection, sqlite::V
 }
 
 const ModelPointer& ModelLookup::active(sqlite::Connection& connection) {
-  if (!active_) active_ = active_model(connection);
+  if (!active_) {
+    refuse_untrusted_calls(connection);
+    active_ = active_model(connection);
+  }
   return active_;
 }
 

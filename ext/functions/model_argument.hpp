@@ -21,18 +21,17 @@ using ModelPointer = std::shared_ptr<const model::Model>;
 class ModelCache {
  public:
   /// Throws model::ModelError when the content is refused.
-  ModelPointer get(std::span<const std::byte> content);
+  ModelPointer get(std::span<const std::byte> content, const text::Pulse& pulse);
 
  private:
   struct Entry {
     std::string content;
     ModelPointer model;
   };
-  static constexpr std::size_t kMost = 16;
   std::list<Entry> entries_;  // most recently used first
 };
 
-/// The model a TEXT or BLOB names: a row of `rpc_models`, or the model itself (JSON text beginning '{', or UBJSON).
+/// The model a TEXT or BLOB names: a row of main.rpc_models, or the model itself (JSON or UBJSON; every BLOB).
 /// Throws sqlite::Error that names it when there is none.
 ModelPointer find_model(sqlite::Connection& connection, sqlite::Value model);
 
@@ -46,9 +45,20 @@ class ModelLookup {
   const ModelPointer& named(sqlite::Connection& connection, sqlite::Value model);
   const ModelPointer& active(sqlite::Connection& connection);
 
+  /// Of predictions: without limits, but it passes an interrupt on.
+  text::Budget& budget(const sqlite::Connection& connection) {
+    if (!budget_) budget_.emplace(connection.pulse());
+    return *budget_;
+  }
+
   std::vector<double> row;  ///< room for the features in hand, so that no row of a query allocates
 
  private:
+  /// SQLite asks no permission for a call from a CHECK of somebody's file: without trust in schemas, none may be there.
+  void refuse_untrusted_calls(sqlite::Connection& connection);
+
+  bool is_trusted_ = false;
+  std::optional<text::Budget> budget_;
   std::string last_argument_;
   ModelPointer named_;
   ModelPointer active_;

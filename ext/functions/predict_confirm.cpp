@@ -20,8 +20,9 @@ struct PredictConfirm {
 
   static void call(sqlite::Call& call, sqlite::Arguments arguments) {
     const PredictionArguments prediction(call, arguments);
-    if (prediction.complete())
-      call.result().set(static_cast<double>(prediction.model()->predict(prediction.features())));
+    if (!prediction.complete()) return;
+    const float seconds = prediction.model()->predict(prediction.features(), prediction.budget());
+    call.result().set(static_cast<double>(seconds));
   }
 };
 

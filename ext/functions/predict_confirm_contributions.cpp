@@ -12,10 +12,10 @@ struct Explaining {
   ModelPointer model;
   std::unique_ptr<model::Explainer> explainer;
 
-  static model::Explainer& of(sqlite::Call& call, const ModelPointer& model) {
+  static model::Explainer& of(sqlite::Call& call, const ModelPointer& model, text::Budget& budget) {
     auto& explaining = call.per_execution<Explaining>();
     if (explaining.model != model) {
-      explaining.explainer = std::make_unique<model::Explainer>(model);
+      explaining.explainer = std::make_unique<model::Explainer>(model, budget);
       explaining.model = model;
     }
     return *explaining.explainer;
@@ -44,7 +44,8 @@ struct PredictConfirmContributions {
   static void call(sqlite::Call& call, sqlite::Arguments arguments) {
     PredictionArguments prediction(call, arguments);
     if (!prediction.complete()) return;
-    const auto parts = Explaining::of(call, prediction.model()).explain(prediction.features());
+    text::Budget& budget = prediction.budget();
+    const auto parts = Explaining::of(call, prediction.model(), budget).explain(prediction.features(), budget);
     std::string json = "{";
     for (std::size_t i = 0; i < parts.features.size(); ++i) {
       json += text::json_literal(prediction.model()->feature_names()[i]) + ":" + number(parts.features[i]) + ",";

@@ -1,10 +1,43 @@
 // predict_confirm_named(model, features): a prediction for scripts that serve whatever model is active.
+#include <unordered_map>
+#include <vector>
+
 #include "functions/functions.hpp"
 #include "functions/model_argument.hpp"
 #include "text/json.hpp"
 
 namespace rpcroute::functions {
 namespace {
+
+/// The places of a model's features by name, so that a row of many names costs no more than its text.
+class Places {
+ public:
+  /// Those of the model last asked about in this statement.
+  static Places& of(sqlite::Call& call, const ModelPointer& model) {
+    auto& places = call.per_execution<Places>();
+    if (places.model_ != model) {
+      places.of_.clear();
+      for (const std::string& name : model->feature_names()) places.of_.emplace(name, places.of_.size());
+      places.model_ = model;
+    }
+    return places;
+  }
+
+  /// The value of each feature, in the model's order; absent where there is none. Of duplicates the last.
+  const std::vector<text::Json>& values(const text::Json& object, text::Budget& budget) {
+    values_.assign(of_.size(), text::Json());
+    for (const text::JsonMember& member : object.members()) {
+      budget.step();
+      if (const auto place = of_.find(member.name); place != of_.end()) values_[place->second] = member.value;
+    }
+    return values_;
+  }
+
+ private:
+  ModelPointer model_;
+  std::unordered_map<std::string_view, std::size_t> of_;
+  std::vector<text::Json> values_;
+};
 
 struct PredictConfirmNamed {
   static sqlite::FunctionSpec spec() {
@@ -24,24 +57,26 @@ struct PredictConfirmNamed {
     const ModelPointer& found =
         arguments[0].is_null() ? lookup.active(call.connection()) : lookup.named(call.connection(), arguments[0]);
     const model::Model& model = *found;
-    const text::JsonTree tree(arguments[1].text());
+    text::Budget& budget = lookup.budget(call.connection());
+    const text::JsonTree tree(arguments[1].text(), budget);
     const text::Json object = tree.root();
     if (!object.is_object()) {
       throw sqlite::Error("features must be a JSON object, got " + sqlite::quoted(arguments[1]));
     }
+    const auto& values = Places::of(call, found).values(object, budget);
     std::vector<double>& features = lookup.row;
     features.clear();
-    for (const std::string& name : model.feature_names()) {
-      const text::Json feature = object[name];
-      if (feature.is(text::JsonType::absent)) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string& name = model.feature_names()[i];
+      if (values[i].is(text::JsonType::absent)) {
         throw sqlite::Error("features lack '" + name + "', which the model needs");
       }
-      if (feature.is_null()) return;
-      const auto number = feature.real();
+      if (values[i].is_null()) return;
+      const auto number = values[i].real();
       if (!number) throw sqlite::Error("feature " + name + " must be a number");
       features.push_back(*number);
     }
-    call.result().set(static_cast<double>(model.predict(features)));
+    call.result().set(static_cast<double>(model.predict(features, budget)));
   }
 };
 

@@ -25,6 +25,7 @@ class PredictionArguments {
     (*model_)->require_width(count);
     lookup.row.resize(count);
     features_ = lookup.row;
+    budget_ = &lookup.budget(call.connection());
     complete_ = read(arguments, taken);
   }
 
@@ -32,6 +33,7 @@ class PredictionArguments {
   bool complete() const { return complete_; }
   const ModelPointer& model() const { return *model_; }
   std::span<const double> features() const { return features_; }
+  text::Budget& budget() const { return *budget_; }
 
  private:
   bool read(sqlite::Arguments arguments, int taken) {
@@ -51,6 +53,7 @@ class PredictionArguments {
   static constexpr double kMostFinite = std::numeric_limits<double>::max();
 
   const ModelPointer* model_ = nullptr;
+  text::Budget* budget_ = nullptr;
   std::span<double> features_;
   bool complete_ = false;
 };

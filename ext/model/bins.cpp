@@ -36,26 +36,30 @@ Bins::Bins(std::vector<float> thresholds) {
   keys_.push_back(beyond_infinity);
 }
 
-std::vector<std::vector<float>> thresholds(const Forest& forest) {
-  std::vector<std::vector<float>> lists(forest.num_feature);
+std::vector<Thresholds> thresholds(const Forest& forest, text::Budget& budget) {
+  using Split = std::pair<std::uint32_t, float>;
+  std::vector<Split> splits;
+  splits.reserve(forest.nodes() / 2);
   for (const Tree& tree : forest.trees) {
+    budget.steps(tree.size());
     for (std::size_t node = 0; node < tree.size(); ++node) {
-      if (!tree.is_leaf(node)) lists[tree.feature[node]].push_back(tree.value[node]);
+      if (!tree.is_leaf(node)) splits.emplace_back(tree.feature[node], tree.value[node]);
     }
   }
-  for (auto& list : lists) {
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
+  std::sort(splits.begin(), splits.end(), [&](const Split& a, const Split& b) { return budget.step(), a < b; });
+  splits.erase(std::unique(splits.begin(), splits.end()), splits.end());
+
+  std::vector<Thresholds> lists;
+  for (const auto& [feature, value] : splits) {
+    if (lists.empty() || lists.back().feature != feature) lists.push_back({feature, {}});
+    lists.back().values.push_back(value);
   }
   return lists;
 }
 
-std::vector<Axis> axes(const Forest& forest) {
+std::vector<Axis> axes(const std::vector<Thresholds>& lists) {
   std::vector<Axis> result;
-  auto lists = thresholds(forest);
-  for (std::uint32_t feature = 0; feature < forest.num_feature; ++feature) {
-    if (!lists[feature].empty()) result.push_back({feature, Bins(std::move(lists[feature]))});
-  }
+  for (const auto& [feature, values] : lists) result.push_back({feature, Bins(values)});
   return result;
 }
 

@@ -62,16 +62,21 @@ class Bins {
   unsigned shift_ = 0;                 ///< log2 of a bucket's range of keys
 };
 
+/// All thresholds of a feature that some tree splits on, ascending and distinct.
+struct Thresholds {
+  std::uint32_t feature;
+  std::vector<float> values;
+};
+
+/// Those of a forest, by feature.
+std::vector<Thresholds> thresholds(const Forest& forest, text::Budget& budget);
+
 /// A feature that some tree splits on, and its bins.
 struct Axis {
   std::uint32_t feature;
   Bins bins;
 };
 
-/// The axes of a forest, by feature.
-std::vector<Axis> axes(const Forest& forest);
-
-/// All thresholds of a feature, ascending and distinct, by feature.
-std::vector<std::vector<float>> thresholds(const Forest& forest);
+std::vector<Axis> axes(const std::vector<Thresholds>& lists);
 
 }  // namespace rpcroute::model

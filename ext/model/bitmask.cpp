@@ -4,13 +4,10 @@
 #include <array>
 #include <bit>
 
+#include "model/limits.hpp"
+
 namespace rpcroute::model {
 namespace {
-
-constexpr std::size_t max_table_bytes = std::size_t{8} << 20;
-constexpr std::size_t max_axes = 128;
-// Masks are and-ed in blocks of this many trees, which compilers turn into vector instructions.
-constexpr std::size_t block = 8;
 
 std::size_t rows_of(const std::vector<Axis>& axes) {
   std::size_t rows = 0;
@@ -23,10 +20,6 @@ template <class Mask>
 int lowest_bit(Mask mask) {
   if (mask == 0) __builtin_unreachable();  // spares the test that countr_zero makes for processors without tzcnt
   return std::countr_zero(mask);
-}
-
-std::size_t padded(std::size_t trees) {
-  return (trees + block - 1) / block * block;
 }
 
 /// Leaves below a node, as an interval of the tree's leaves counted from left to right.
@@ -68,7 +61,7 @@ std::size_t Bitmask<Mask>::table_bytes(std::size_t trees, const std::vector<Axis
 }
 
 template <class Mask>
-Bitmask<Mask>::Bitmask(const Forest& forest, std::vector<Axis> axes)
+Bitmask<Mask>::Bitmask(const Forest& forest, std::vector<Axis> axes, text::Budget& budget)
     : link_(forest.link),
       base_margin_(forest.base_margin),
       trees_(forest.trees.size()),
@@ -81,11 +74,18 @@ Bitmask<Mask>::Bitmask(const Forest& forest, std::vector<Axis> axes)
     begins_.push_back(rows);
     rows += axis.bins.size();
   }
-  for (std::size_t tree = 0; tree < trees_; ++tree) exclude(forest.trees[tree], tree);
+  Exclusions exclusions;
+  for (std::size_t tree = 0; tree < trees_; ++tree) {
+    budget.steps(this->rows());
+    exclusions.upwards.assign(this->rows(), static_cast<Mask>(~Mask{0}));
+    exclusions.downwards = exclusions.upwards;
+    add(forest.trees[tree], tree, exclusions);
+    spread(exclusions, tree);
+  }
 }
 
 template <class Mask>
-void Bitmask<Mask>::exclude(const Tree& tree, std::size_t column) {
+void Bitmask<Mask>::add(const Tree& tree, std::size_t column, Exclusions& exclusions) {
   const std::vector<Leaves> below = leaves_below(tree);
   for (std::size_t node = 0; node < tree.size(); ++node) {
     if (tree.is_leaf(node)) {
@@ -100,17 +100,28 @@ void Bitmask<Mask>::exclude(const Tree& tree, std::size_t column) {
                          [](const Axis& a, std::uint32_t feature) { return a.feature < feature; }) -
         axes_.begin());
     const Bins& bins = axes_[axis].bins;
-    const std::uint32_t last_left = bins.last_left(tree.value[node]);
-    for (std::uint32_t bin = 0; bin < bins.missing(); ++bin) {
-      masks(axis, bin)[column] &= bin <= last_left ? without_right : without_left;
-    }
-    masks(axis, bins.missing())[column] &= tree.default_left[node] != 0 ? without_right : without_left;
+    const std::size_t last_left = begins_[axis] + bins.last_left(tree.value[node]);
+    exclusions.downwards[last_left] &= without_right;
+    exclusions.upwards[last_left + 1] &= without_left;
+    row(begins_[axis] + bins.missing())[column] &= tree.default_left[node] != 0 ? without_right : without_left;
+  }
+}
+
+template <class Mask>
+void Bitmask<Mask>::spread(const Exclusions& exclusions, std::size_t column) {
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    const std::size_t begin = begins_[axis];
+    const std::size_t end = begin + axes_[axis].bins.missing();
+    Mask possible = ~Mask{0};
+    for (std::size_t bin = begin; bin < end; ++bin) row(bin)[column] = possible &= exclusions.upwards[bin];
+    possible = ~Mask{0};
+    for (std::size_t bin = end; bin-- > begin;) row(bin)[column] &= possible &= exclusions.downwards[bin];
   }
 }
 
 template <class Mask>
 float Bitmask<Mask>::predict(std::span<const double> features) const {
-  std::array<const Mask*, max_axes> rows;
+  std::array<const Mask*, limits::bitmask_axes> rows;
   const std::size_t count = axes_.size();
   for (std::size_t axis = 0; axis < count; ++axis) {
     const std::uint32_t bin = axes_[axis].bins.find(features[axes_[axis].feature]);
@@ -141,8 +152,9 @@ std::size_t Bitmask<Mask>::bytes() const {
 template class Bitmask<std::uint32_t>;
 template class Bitmask<std::uint64_t>;
 
-std::unique_ptr<const Evaluator> compile_bitmask(const Forest& forest, const std::vector<Axis>& axes) {
-  if (axes.empty() || axes.size() > max_axes) return nullptr;
+std::unique_ptr<const Evaluator> compile_bitmask(const Forest& forest, const std::vector<Axis>& axes,
+                                                 text::Budget& budget) {
+  if (axes.empty() || axes.size() > limits::bitmask_axes) return nullptr;
   std::size_t most_leaves = 0;
   for (const Tree& tree : forest.trees) most_leaves = std::max(most_leaves, tree.leaves());
   if (most_leaves > 64) return nullptr;
@@ -150,9 +162,10 @@ std::unique_ptr<const Evaluator> compile_bitmask(const Forest& forest, const std
   using Narrow = Bitmask<std::uint32_t>;
   using Wide = Bitmask<std::uint64_t>;
   const std::size_t trees = forest.trees.size();
-  if ((narrow ? Narrow::table_bytes(trees, axes) : Wide::table_bytes(trees, axes)) > max_table_bytes) return nullptr;
-  if (narrow) return std::make_unique<const Narrow>(forest, axes);
-  return std::make_unique<const Wide>(forest, axes);
+  const std::size_t bytes = narrow ? Narrow::table_bytes(trees, axes) : Wide::table_bytes(trees, axes);
+  if (bytes > limits::bitmask_bytes) return nullptr;
+  if (narrow) return std::make_unique<const Narrow>(forest, axes, budget);
+  return std::make_unique<const Wide>(forest, axes, budget);
 }
 
 }  // namespace rpcroute::model

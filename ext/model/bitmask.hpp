@@ -16,10 +16,11 @@ namespace rpcroute::model {
 template <class Mask>
 class Bitmask final : public Evaluator {
  public:
-  Bitmask(const Forest& forest, std::vector<Axis> axes);
+  Bitmask(const Forest& forest, std::vector<Axis> axes, text::Budget& budget);
 
   float predict(std::span<const double> features) const override;
   std::string_view kind() const override { return "bitmask"; }
+  std::size_t steps() const override { return trees_ * axes_.size() / block; }
   std::size_t parts() const override { return axes_.size(); }
   std::size_t bytes() const override;
 
@@ -28,9 +29,21 @@ class Bitmask final : public Evaluator {
 
  private:
   static constexpr std::size_t leaves = sizeof(Mask) * 8;
+  /// Masks are and-ed in blocks of this many trees, which compilers turn into vector instructions.
+  static constexpr std::size_t block = 8;
 
-  void exclude(const Tree& tree, std::size_t column);
-  Mask* masks(std::size_t axis, std::uint32_t bin) { return masks_.data() + (begins_[axis] + bin) * stride_; }
+  static std::size_t padded(std::size_t trees) { return (trees + block - 1) / block * block; }
+
+  /// What a tree's splits exclude, noted for each bin of each axis where it begins: from there to the last bin, or to
+  /// the first. Spread afterwards, so that a tree costs as much as its table has rows, however many splits it has.
+  struct Exclusions {
+    std::vector<Mask> upwards;
+    std::vector<Mask> downwards;
+  };
+  void add(const Tree& tree, std::size_t column, Exclusions& exclusions);
+  void spread(const Exclusions& exclusions, std::size_t column);
+  std::size_t rows() const { return masks_.size() / stride_; }
+  Mask* row(std::size_t index) { return masks_.data() + index * stride_; }
 
   Link link_;
   float base_margin_;
@@ -43,6 +56,7 @@ class Bitmask final : public Evaluator {
 };
 
 /// Nothing when a tree has more than 64 leaves, the tables would exceed 8 MiB, or too many features are split on.
-std::unique_ptr<const Evaluator> compile_bitmask(const Forest& forest, const std::vector<Axis>& axes);
+std::unique_ptr<const Evaluator> compile_bitmask(const Forest& forest, const std::vector<Axis>& axes,
+                                                 text::Budget& budget);
 
 }  // namespace rpcroute::model

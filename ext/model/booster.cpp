@@ -85,14 +85,23 @@ std::string Booster::save_json() {
   return {bytes, size};
 }
 
-std::vector<float> Booster::predict(std::span<const float> rows, std::size_t width, bool margin) {
+std::vector<float> Booster::predict(std::span<const float> rows, std::size_t width, bool margin,
+                                    std::span<const float> base_margins) {
   const auto& library = XgboostLibrary::get();
+  const auto free = [&](void* handle) { library.matrix_free(handle); };
+  std::unique_ptr<void, decltype(free)> information(nullptr, free);
+  if (!base_margins.empty()) {
+    DMatrixHandle proxy = nullptr;
+    library.check(library.proxy_create(&proxy));
+    information.reset(proxy);
+    library.check(library.matrix_set_float(proxy, "base_margin", base_margins.data(), base_margins.size()));
+  }
   const bst_ulong* shape = nullptr;
   bst_ulong dimensions = 0;
   const float* values = nullptr;
   library.check(library.booster_predict_dense(handle_.get(), array_interface(rows, width).c_str(),
-                                              prediction_config(margin ? margin_type : output_type).c_str(), nullptr,
-                                              &shape, &dimensions, &values));
+                                              prediction_config(margin ? margin_type : output_type).c_str(),
+                                              information.get(), &shape, &dimensions, &values));
   return copy_result(shape, dimensions, values);
 }
 

@@ -39,8 +39,9 @@ class Booster {
   void update(int iteration, const Matrix& training_rows);
   std::string save_json();
 
-  /// Outputs (or margins), one a row. At least one row.
-  std::vector<float> predict(std::span<const float> rows, std::size_t width, bool margin = false);
+  /// Outputs (or margins), one a row, from the margins that the rows already have, if any. At least one row.
+  std::vector<float> predict(std::span<const float> rows, std::size_t width, bool margin = false,
+                             std::span<const float> base_margins = {});
   /// XGBoost's get_score(): "gain", "weight", "cover", "total_gain", … of the features that are split on, by the names
   /// that the file holds.
   std::vector<std::pair<std::string, float>> scores(const std::string& type);

@@ -5,18 +5,27 @@
 
 #include "model/document_builder.hpp"
 #include "model/error.hpp"
+#include "model/limits.hpp"
 
 namespace rpcroute::model {
 namespace {
 
-// XGBoost nests nine deep. The bound keeps recursion, ours and that of destructors, off the stack's end.
-constexpr std::size_t max_depth = 32;
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-// A value that is not a packed number costs about a hundred bytes, and one byte of input can be such a value.
-constexpr std::size_t max_values = 4'000'000;
+/// In the budget's cells.
+template <class T>
+constexpr std::uint64_t cells_of = sizeof(T) / 8;
 
-// More keys than any object of a model has; the search for a duplicate is linear.
-constexpr std::size_t max_keys = 256;
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Where a document begins: JSON may have a byte-order mark and blanks before it.
+std::size_t begin_of(std::string_view text) {
+  const std::size_t mark = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  return static_cast<std::size_t>(std::find_if_not(text.begin() + mark, text.end(), blank) - text.begin());
+}
 
 bool is_json(std::string_view text) {
   constexpr std::string_view after_brace = " \t\r\n\"}";
@@ -37,6 +46,7 @@ bool DocumentBuilder::boolean(bool value) {
 
 bool DocumentBuilder::integer(std::int64_t value) {
   if (!levels_.empty()) {
+    budget_.cells();
     auto& data = levels_.back().container.data;
     if (auto* integers = std::get_if<Value::Integers>(&data)) {
       integers->push_back(value);
@@ -56,6 +66,7 @@ bool DocumentBuilder::integer(std::int64_t value) {
 
 bool DocumentBuilder::real(float value) {
   if (!levels_.empty()) {
+    budget_.cells();
     auto& data = levels_.back().container.data;
     if (auto* integers = std::get_if<Value::Integers>(&data)) data = Value::Reals(integers->begin(), integers->end());
     if (auto* reals = std::get_if<Value::Reals>(&data)) {
@@ -70,10 +81,17 @@ bool DocumentBuilder::real(float value) {
   return add(Value{value});
 }
 
+bool DocumentBuilder::text(std::string value) {
+  budget_.cells(value.size() / 8);
+  return add(Value{std::move(value)});
+}
+
 bool DocumentBuilder::key(std::string name) {
   Level& level = levels_.back();
   const auto& object = std::get<Value::Object>(level.container.data);
-  if (object.size() >= max_keys) return refuse("an object has more than 256 keys");
+  if (object.size() >= limits::keys) return refuse("an object has more than 256 keys");
+  budget_.cells(cells_of<Member> - cells_of<Value> + name.size() / 8);
+  budget_.steps(object.size() * (1 + name.size() / 8));
   if (std::any_of(object.begin(), object.end(), [&](const auto& member) { return member.key == name; })) {
     return refuse("the key \"" + name.substr(0, 60) + "\" appears twice in one object");
   }
@@ -82,8 +100,7 @@ bool DocumentBuilder::key(std::string name) {
 }
 
 bool DocumentBuilder::open(Value container) {
-  if (levels_.size() >= max_depth) return refuse("nested more than 32 deep");
-  levels_.push_back({std::move(container), {}});
+  levels_.emplace_back(std::move(container), budget_);
   return true;
 }
 
@@ -94,7 +111,7 @@ bool DocumentBuilder::end() {
 }
 
 bool DocumentBuilder::add(Value value) {
-  if (++values_ > max_values) return refuse("more than four million values");
+  budget_.cells(cells_of<Value>);
   if (levels_.empty()) {
     root_ = std::move(value);
     return true;
@@ -110,15 +127,21 @@ bool DocumentBuilder::add(Value value) {
   return true;
 }
 
-Value read_document(std::span<const std::byte> bytes) {
-  if (bytes.size() > max_model_bytes) throw ModelError("more than 64 MiB");
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.empty() || text.front() != '{') {
+bool is_document(std::span<const std::byte> bytes) {
+  const std::size_t begin = begin_of(as_text(bytes));
+  return begin < bytes.size() && bytes[begin] == std::byte{'{'};
+}
+
+Value read_document(std::span<const std::byte> bytes, text::Budget& budget) {
+  budget.bytes(bytes.size());
+  if (!is_document(bytes)) {
     throw ModelError(
         "it does not begin with '{', so it is neither XGBoost JSON nor UBJSON; save binary files and pickles again as "
         "JSON");
   }
-  return is_json(text) ? read_json(text) : read_ubjson(bytes);
+  const std::string_view text = as_text(bytes);
+  const std::size_t begin = begin_of(text);
+  return begin > 0 || is_json(text) ? read_json(text, begin, budget) : read_ubjson(bytes, budget);
 }
 
 }  // namespace rpcroute::model

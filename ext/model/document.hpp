@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "text/budget.hpp"
+
 namespace rpcroute::model {
 
 struct Member;
@@ -29,12 +31,13 @@ struct Member {
   Value value;
 };
 
-/// Largest file that is read, in bytes.
-inline constexpr std::size_t max_model_bytes = std::size_t{64} << 20;
+/// Whether bytes are meant to be a model rather than the name of one: both formats are an object, which begins with
+/// '{', in JSON perhaps behind a byte-order mark and blanks.
+bool is_document(std::span<const std::byte> bytes);
 
-/// Reads JSON (`{` and then blank, quote or `}`) or UBJSON (`{` and then a length). Nesting is bounded (XGBoost nests 9
-/// deep), keys are unique, nothing follows the document, memory stays within a small multiple of the input.
-/// Throws ModelError with the position in bytes.
-Value read_document(std::span<const std::byte> bytes);
+/// Reads JSON (`{` and then blank, quote or `}`) or UBJSON (`{` and then a length). Keys are unique, nothing follows
+/// the document. A cell of the budget is eight bytes of the values. Throws ModelError with the position in bytes,
+/// text::OverBudget.
+Value read_document(std::span<const std::byte> bytes, text::Budget& budget);
 
 }  // namespace rpcroute::model

@@ -12,6 +12,8 @@
 
 namespace rpcroute::model {
 
+class LibraryForest;
+
 /// What each feature moved the margin by, and what it starts from. The parts sum to the margin up to float32 rounding.
 struct Contributions {
   std::vector<float> features;  ///< in the model's order
@@ -21,18 +23,18 @@ struct Contributions {
 /// Exact TreeSHAP (Lundberg et al. 2018) by libxgboost, on the rewritten model, which is loaded once. Thread-safe.
 class Explainer {
  public:
-  /// Throws LibraryError when libxgboost is absent.
-  explicit Explainer(std::shared_ptr<const Model> model);
+  /// Throws ModelError for trees so deep or rows so dear that limits.hpp forbids them, LibraryError when libxgboost is
+  /// absent.
+  Explainer(std::shared_ptr<const Model> model, text::Budget& budget);
   ~Explainer();
 
   /// Features as Model::predict() takes them, but finite in float32 or NaN: XGBoost explains no infinities. Throws
   /// std::invalid_argument, LibraryError.
-  Contributions explain(std::span<const double> features);
+  Contributions explain(std::span<const double> features, text::Budget& budget);
 
  private:
-  struct Loaded;
   std::shared_ptr<const Model> model_;
-  std::unique_ptr<Loaded> loaded_;
+  std::unique_ptr<LibraryForest> library_;
   std::mutex mutex_;
 };
 
@@ -48,6 +50,6 @@ struct Importance {
 
 /// All features in the model's order; one that no tree splits on has zeros. In a forest without splits `importance` is
 /// 0 throughout.
-std::vector<Importance> importance(const Forest& forest);
+std::vector<Importance> importance(const Forest& forest, text::Budget& budget);
 
 }  // namespace rpcroute::model

@@ -58,7 +58,7 @@ const Value::Array& Field::array() const {
   refuse("is not an array, or one of numbers");
 }
 
-std::vector<std::int64_t> Field::integers() const {
+std::span<const std::int64_t> Field::integers() const {
   if (const auto* integers = std::get_if<Value::Integers>(&value_.data)) return *integers;
   if (const auto* array = std::get_if<Value::Array>(&value_.data); array && array->empty()) return {};
   refuse("is not an array of whole numbers");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,7 +37,7 @@ class Field {
   /// Elements of an array that is not one of numbers.
   const Value::Array& array() const;
   /// Whole numbers (booleans as 0 and 1).
-  std::vector<std::int64_t> integers() const;
+  std::span<const std::int64_t> integers() const;
   /// Numbers of either kind.
   std::vector<float> reals() const;
   /// Number of elements of an array of any kind.

@@ -4,17 +4,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/objective.hpp"
+#include "text/budget.hpp"
 
 namespace rpcroute::model {
-
-/// Most features of a model that is read or trained.
-inline constexpr std::size_t max_features = 65'536;
 
 /// The nodes of one tree, in parallel arrays; node 0 is the root. Guaranteed by read_model(): children lie behind their
 /// parent, the right child is the left one + 1, every node is reached exactly once, features are below
@@ -30,6 +29,7 @@ struct Tree {
   std::size_t size() const { return left.size(); }
   bool is_leaf(std::size_t node) const { return left[node] < 0; }
   std::size_t leaves() const { return (size() + 1) / 2; }
+  std::uint32_t depth() const;  ///< splits on the longest way from the root; 0 for a single leaf
 };
 
 /// A gbtree ensemble with one output. Immutable after reading.
@@ -39,20 +39,19 @@ struct Forest {
   float base_score = 0;   ///< as the file holds it
   float base_margin = 0;  ///< what the trees' values are added to, in order
   std::uint32_t num_feature = 0;
-  std::vector<std::string> feature_names;  ///< num_feature of them; "f0", "f1", … when the file has none
-  std::size_t rounds = 0;                  ///< of boosting; a round may add several trees
-  std::array<int, 3> version{};            ///< of the XGBoost that wrote it
+  std::vector<std::string> feature_names;      ///< num_feature of them; "f0", "f1", … when the file has none
+  std::size_t rounds = 0;                      ///< of boosting; a round may add several trees
+  std::optional<std::int64_t> best_iteration;  ///< the round at which early stopping found it best, from 0
+  std::array<int, 3> version{};                ///< of the XGBoost that wrote it
   std::vector<Tree> trees;
 
   std::size_t nodes() const;
+  std::vector<std::uint32_t> split_features() const;  ///< those that some tree splits on, ascending
 };
 
 /// Reads a model saved by XGBoost 1.0 to 3.x as JSON or UBJSON, distrusting every field. Throws ModelError, which names
 /// the field, for what is corrupt and for what cannot be evaluated exactly (DART, linear boosters, several outputs,
-/// categorical splits, unknown objectives). At most max_model_bytes and a million trees.
-Forest read_model(std::span<const std::byte> bytes);
-inline Forest read_model(std::string_view text) {
-  return read_model(std::as_bytes(std::span(text)));
-}
+/// categorical splits, unknown objectives). Throws text::OverBudget.
+Forest read_model(std::span<const std::byte> bytes, text::Budget& budget);
 
 }  // namespace rpcroute::model

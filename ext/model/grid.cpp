@@ -2,15 +2,9 @@
 
 #include <algorithm>
 
+#include "model/limits.hpp"
+
 namespace rpcroute::model {
-namespace {
-
-constexpr std::size_t max_cells = 256 * 1024;
-// Each tree adds to each cell once; this is about a tenth of a second.
-constexpr std::size_t max_additions = 128'000'000;
-
-}  // namespace
-
 /// The bins of one axis that reach a node: an interval, and perhaps the missing value.
 struct Grid::Range {
   std::uint32_t begin;
@@ -31,23 +25,28 @@ struct Grid::Region {
   Range columns;
 };
 
-std::unique_ptr<const Evaluator> Grid::compile(const Forest& forest, const std::vector<Axis>& axes) {
+std::unique_ptr<const Evaluator> Grid::compile(const Forest& forest, const std::vector<Axis>& axes,
+                                               text::Budget& budget) {
   if (axes.size() > 2) return nullptr;
   // The longer axis becomes the columns, so that regions are filled in long runs.
   Axis rows = axes.size() == 2 ? axes[0] : Axis{0, Bins()};
   Axis columns = axes.empty() ? Axis{0, Bins()} : axes.back();
   if (rows.bins.size() > columns.bins.size()) std::swap(rows, columns);
   const std::size_t cells = std::size_t{rows.bins.size()} * columns.bins.size();
-  if (cells > max_cells || cells * forest.trees.size() > max_additions) return nullptr;
-  return std::unique_ptr<const Evaluator>(new Grid(forest, std::move(rows), std::move(columns)));
+  if (cells > limits::grid_cells || cells * forest.trees.size() > limits::grid_additions) return nullptr;
+  return std::unique_ptr<const Evaluator>(new Grid(forest, std::move(rows), std::move(columns), budget));
 }
 
-Grid::Grid(const Forest& forest, Axis rows, Axis columns)
+Grid::Grid(const Forest& forest, Axis rows, Axis columns, text::Budget& budget)
     : rows_(std::move(rows)),
       columns_(std::move(columns)),
       cells_(std::size_t{rows_.bins.size()} * columns_.bins.size(), forest.base_margin) {
   // Tree by tree, so that every cell sums in the order in which XGBoost does.
-  for (const Tree& tree : forest.trees) add(tree);
+  constexpr std::size_t additions_a_step = 8;
+  for (const Tree& tree : forest.trees) {
+    budget.steps(tree.size() + cells_.size() / additions_a_step);
+    add(tree);
+  }
   std::transform(cells_.begin(), cells_.end(), cells_.begin(),
                  [&](float margin) { return apply(forest.link, margin); });
 }

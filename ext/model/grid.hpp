@@ -14,7 +14,8 @@ namespace rpcroute::model {
 class Grid final : public Evaluator {
  public:
   /// Nothing when the forest splits on more than two features or the table would be too large or too slow to make.
-  static std::unique_ptr<const Evaluator> compile(const Forest& forest, const std::vector<Axis>& axes);
+  static std::unique_ptr<const Evaluator> compile(const Forest& forest, const std::vector<Axis>& axes,
+                                                  text::Budget& budget);
 
   float predict(std::span<const double> features) const override {
     const std::uint32_t row = rows_.bins.find(features[rows_.feature]);
@@ -22,13 +23,14 @@ class Grid final : public Evaluator {
     return cells_[row * columns_.bins.size() + column];
   }
   std::string_view kind() const override { return "grid"; }
+  std::size_t steps() const override { return 1; }
   std::size_t parts() const override { return cells_.size(); }
   std::size_t bytes() const override {
     return cells_.size() * sizeof(float) + rows_.bins.bytes() + columns_.bins.bytes();
   }
 
  private:
-  Grid(const Forest& forest, Axis rows, Axis columns);
+  Grid(const Forest& forest, Axis rows, Axis columns, text::Budget& budget);
   void add(const Tree& tree);
 
   struct Range;

@@ -18,8 +18,26 @@ namespace {
 constexpr unsigned parse_flags =
     rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseNanAndInfFlag | rapidjson::kParseValidateEncodingFlag;
 
+/// Counts each character, so that not even the longest string or blank keeps an interrupt waiting.
+class Stream : public rapidjson::MemoryStream {
+ public:
+  Stream(std::string_view text, std::size_t begin, text::Budget& budget)
+      : MemoryStream(text.data(), text.size()), budget_(budget) {
+    src_ += begin;
+  }
+  Ch Take() {
+    budget_.step();
+    return MemoryStream::Take();
+  }
+
+ private:
+  text::Budget& budget_;
+};
+
 class Events : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Events> {
  public:
+  explicit Events(text::Budget& budget) : builder(budget) {}
+
   bool Null() { return builder.null(); }
   bool Bool(bool value) { return builder.boolean(value); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return number({text, size}); }
@@ -61,10 +79,10 @@ bool Events::number(std::string_view text) {
 
 }  // namespace
 
-Value read_json(std::string_view text) {
-  rapidjson::MemoryStream stream(text.data(), text.size());
+Value read_json(std::string_view text, std::size_t begin, text::Budget& budget) {
+  Stream stream(text, begin, budget);
   rapidjson::Reader reader;
-  Events events;
+  Events events(budget);
   const rapidjson::ParseResult result = reader.Parse<parse_flags>(stream, events);
   const auto at = [](std::size_t position) { return " at byte " + std::to_string(position); };
   if (!events.builder.complaint().empty()) throw ModelError(events.builder.complaint() + at(result.Offset()));

@@ -5,12 +5,12 @@
 
 #include "model/field.hpp"
 #include "model/forest.hpp"
+#include "model/limits.hpp"
 #include "model/read_tree.hpp"
 
 namespace rpcroute::model {
 namespace {
 
-constexpr std::int64_t most_trees = 1'000'000;
 constexpr std::int64_t most = 0x7FFFFFFE;
 
 void read_version(const Field& root, Forest& forest) {
@@ -56,7 +56,7 @@ void read_learner_param(const Field& learner, Forest& forest) {
   require_one(param, "num_class");
   require_one(param, "num_target");
   const Field num_feature = param.at("num_feature");
-  forest.num_feature = static_cast<std::uint32_t>(num_feature.count(max_features));
+  forest.num_feature = static_cast<std::uint32_t>(num_feature.count(limits::features));
   if (forest.num_feature == 0) num_feature.refuse("is 0");
 
   const Field base_score = param.at("base_score");
@@ -82,7 +82,9 @@ bool is_utf8(std::string_view text) {
 }
 
 /// Names came with 1.4; before, and when the training data had none, features are called f0, f1, …
-void read_feature_names(const Field& learner, Forest& forest) {
+void read_feature_names(const Field& learner, Forest& forest, text::Budget& budget) {
+  budget.cells(forest.num_feature * sizeof(std::string) / 8);
+  budget.steps(forest.num_feature);
   const auto names = learner.find("feature_names");
   if (!names || names->array_size() == 0) {
     for (std::uint32_t i = 0; i < forest.num_feature; ++i) forest.feature_names.push_back("f" + std::to_string(i));
@@ -95,6 +97,7 @@ void read_feature_names(const Field& learner, Forest& forest) {
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < names->array().size(); ++i) {
     const std::string& name = names->at(i).text();
+    budget.steps(1 + name.size());
     const auto control = [](char c) { return static_cast<unsigned char>(c) < ' '; };
     if (name.empty() || !is_utf8(name) || std::any_of(name.begin(), name.end(), control)) {
       names->refuse_element(i, "is " + quoted(name) + ", not a name");
@@ -141,7 +144,7 @@ void require_one_group(const Field& model, std::size_t num_trees) {
 std::size_t read_rounds(const Field& model, const Field& param, std::size_t num_trees) {
   std::size_t parallel = 1;
   if (const auto trees = param.find("num_parallel_tree")) {
-    parallel = static_cast<std::size_t>(trees->count(most_trees));
+    parallel = static_cast<std::size_t>(trees->count(most));
     if (parallel == 0) trees->refuse("is 0");
   }
   const auto begins = model.find("iteration_indptr");
@@ -154,7 +157,7 @@ std::size_t read_rounds(const Field& model, const Field& param, std::size_t num_
   return values.size() - 1;
 }
 
-void read_booster(const Field& learner, Forest& forest) {
+void read_booster(const Field& learner, Forest& forest, text::Budget& budget) {
   const Field booster = learner.at("gradient_booster");
   const Field model = require_gbtree(booster);
   require_no_categories(model);
@@ -162,7 +165,7 @@ void read_booster(const Field& learner, Forest& forest) {
   const Field param = model.at("gbtree_model_param");
   require_one(param, "size_leaf_vector");
   const Field num_trees_field = param.at("num_trees");
-  const auto num_trees = static_cast<std::size_t>(num_trees_field.count(most_trees));
+  const auto num_trees = static_cast<std::size_t>(num_trees_field.count(most));
   const Field trees = model.at("trees");
   if (trees.array().size() != num_trees) {
     num_trees_field.refuse("is " + std::to_string(num_trees) + ", trees has " + std::to_string(trees.array().size()) +
@@ -173,28 +176,34 @@ void read_booster(const Field& learner, Forest& forest) {
   forest.rounds = read_rounds(model, param, num_trees);
 
   forest.trees.reserve(num_trees);
-  for (std::size_t i = 0; i < num_trees; ++i) forest.trees.push_back(read_tree(trees.at(i), forest.num_feature));
+  for (std::size_t i = 0; i < num_trees; ++i) {
+    forest.trees.push_back(read_tree(trees.at(i), forest.num_feature, budget));
+  }
+}
+
+/// What early stopping noted, in an attribute that is a user's to change: anything else there is none of ours.
+std::optional<std::int64_t> read_best_iteration(const Field& learner) {
+  try {
+    return learner.at("attributes").at("best_iteration").count(most);
+  } catch (const ModelError&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
 
-Forest read_model(std::span<const std::byte> bytes) {
-  const Value document = read_document(bytes);
+Forest read_model(std::span<const std::byte> bytes, text::Budget& budget) {
+  const Value document = read_document(bytes, budget);
   const Field root(document);
   Forest forest;
   read_version(root, forest);
   const Field learner = root.at("learner");
   read_objective(learner, forest);
   read_learner_param(learner, forest);
-  read_feature_names(learner, forest);
-  read_booster(learner, forest);
+  read_feature_names(learner, forest, budget);
+  read_booster(learner, forest, budget);
+  forest.best_iteration = read_best_iteration(learner);
   return forest;
-}
-
-std::size_t Forest::nodes() const {
-  std::size_t nodes = 0;
-  for (const Tree& tree : trees) nodes += tree.size();
-  return nodes;
 }
 
 }  // namespace rpcroute::model

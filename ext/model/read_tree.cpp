@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+
+#include "model/limits.hpp"
 
 namespace rpcroute::model {
 namespace {
@@ -9,12 +12,12 @@ namespace {
 // XGBoost marks a node that pruning removed with the largest feature index its bit-field holds.
 constexpr std::int64_t deleted_feature = 0x7FFFFFFF;
 
-/// The file's arrays, one entry per node.
+/// The file's arrays, one entry per node. Refers to the document.
 struct Nodes {
-  std::vector<std::int64_t> left;
-  std::vector<std::int64_t> right;
-  std::vector<std::int64_t> feature;
-  std::vector<std::int64_t> default_left;
+  std::span<const std::int64_t> left;
+  std::span<const std::int64_t> right;
+  std::span<const std::int64_t> feature;
+  std::span<const std::int64_t> default_left;
   std::vector<float> value;
   std::vector<float> gain;
   std::vector<float> cover;
@@ -137,9 +140,10 @@ Tree compact(const Nodes& nodes, const std::vector<bool>& reached) {
 
 }  // namespace
 
-Tree read_tree(const Field& tree, std::uint32_t num_feature) {
+Tree read_tree(const Field& tree, std::uint32_t num_feature, text::Budget& budget) {
   const Field param = tree.at("tree_param");
-  const auto num_nodes = static_cast<std::size_t>(param.at("num_nodes").count(0x7FFFFFFE));
+  const auto num_nodes = static_cast<std::size_t>(param.at("num_nodes").count(limits::tree_nodes));
+  budget.steps(limits::keys + num_nodes);
   if (num_nodes == 0) param.at("num_nodes").refuse("is 0: a tree has a root");
   // A tree that knows no number, 0, still has its split_indices checked.
   const std::int64_t known_features = param.at("num_feature").count(0x7FFFFFFE);

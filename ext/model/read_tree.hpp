@@ -8,7 +8,7 @@
 
 namespace rpcroute::model {
 
-/// Reads an element of `learner.gradient_booster.model.trees`. Throws ModelError.
-Tree read_tree(const Field& tree, std::uint32_t num_feature);
+/// Reads an element of `learner.gradient_booster.model.trees`. Throws ModelError, text::OverBudget.
+Tree read_tree(const Field& tree, std::uint32_t num_feature, text::Budget& budget);
 
 }  // namespace rpcroute::model

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "model/forest.hpp"
+#include "model/limits.hpp"
 #include "model/train.hpp"
 #include "text/json.hpp"
 
@@ -112,12 +112,12 @@ std::string one_of(const Choice& choice, const Json& value) {
 }
 
 std::vector<std::string> feature_names(const Json& value) {
-  const std::string accepted = "an array of 1 to " + std::to_string(max_features) + " different names";
+  const std::string accepted = "an array of 1 to " + std::to_string(limits::features) + " different names";
   std::vector<std::string> names;
   for (const Json name : value.elements()) {
     if (name.text().empty()) refuse("features", accepted, shown(name) + " among them");
     names.emplace_back(name.text());
-    if (names.size() > max_features) refuse("features", accepted, shown(value));
+    if (names.size() > limits::features) refuse("features", accepted, shown(value));
     // XGBoost takes C strings, and refuses these characters in a name when it reads its own text formats.
     const auto bad = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '[' || c == ']' || c == '<'; };
     if (std::any_of(names.back().begin(), names.back().end(), bad)) {

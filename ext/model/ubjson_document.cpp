@@ -13,7 +13,7 @@ namespace {
 
 class Ubjson {
  public:
-  explicit Ubjson(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  Ubjson(std::span<const std::byte> bytes, text::Budget& budget) : bytes_(bytes), budget_(budget), builder_(budget) {}
 
   Value read() {
     value(take_marker());
@@ -32,6 +32,7 @@ class Ubjson {
     return static_cast<char>(bytes_[at_]);
   }
   char take_marker() {
+    budget_.step();
     const char marker = peek();
     ++at_;
     return marker;
@@ -94,6 +95,7 @@ class Ubjson {
   }
   std::string take_text() {
     const std::size_t size = take_count(1);
+    budget_.steps(size / 8);
     std::string text(reinterpret_cast<const char*>(bytes_.data() + at_), size);
     at_ += size;
     return text;
@@ -106,6 +108,7 @@ class Ubjson {
 
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
+  text::Budget& budget_;
   DocumentBuilder builder_;
 };
 
@@ -164,20 +167,21 @@ void Ubjson::typed_array() {
     accept(builder_.begin_array());
     return accept(builder_.end());
   }
+  budget_.cells(count);
   if (is_real(marker)) {
     Value::Reals reals(count);
-    std::generate(reals.begin(), reals.end(), [&] { return take_real(marker); });
+    std::generate(reals.begin(), reals.end(), [&] { return budget_.step(), take_real(marker); });
     return accept(builder_.reals(std::move(reals)));
   }
   Value::Integers integers(count);
-  std::generate(integers.begin(), integers.end(), [&] { return take_integer(marker); });
+  std::generate(integers.begin(), integers.end(), [&] { return budget_.step(), take_integer(marker); });
   accept(builder_.integers(std::move(integers)));
 }
 
 }  // namespace
 
-Value read_ubjson(std::span<const std::byte> bytes) {
-  return Ubjson(bytes).read();
+Value read_ubjson(std::span<const std::byte> bytes, text::Budget& budget) {
+  return Ubjson(bytes, budget).read();
 }
 
 }  // namespace rpcroute::model

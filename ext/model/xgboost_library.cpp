@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <new>
+
 #include "model/error.hpp"
 #include "text/words.hpp"
 
@@ -34,6 +36,7 @@ XgboostLibrary open() {
   bind(library, "XGDMatrixCreateFromDense", api.matrix_create);
   bind(library, "XGDMatrixSetFloatInfo", api.matrix_set_float);
   bind(library, "XGDMatrixFree", api.matrix_free);
+  bind(library, "XGProxyDMatrixCreate", api.proxy_create);
   bind(library, "XGBoosterCreate", api.booster_create);
   bind(library, "XGBoosterFree", api.booster_free);
   bind(library, "XGBoosterSetParam", api.booster_set_param);
@@ -74,7 +77,10 @@ std::string XgboostLibrary::version_text() {
 }
 
 void XgboostLibrary::check(int status) const {
-  if (status != 0) throw LibraryError("XGBoost: " + clean_message(last_error()));
+  if (status == 0) return;
+  const std::string message = clean_message(last_error());
+  if (message == std::bad_alloc().what()) throw std::bad_alloc();
+  throw LibraryError("XGBoost: " + message);
 }
 
 std::string clean_message(std::string_view message) {

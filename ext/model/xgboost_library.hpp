@@ -18,6 +18,7 @@ struct XgboostLibrary {
   decltype(&XGDMatrixCreateFromDense) matrix_create;
   decltype(&XGDMatrixSetFloatInfo) matrix_set_float;
   decltype(&XGDMatrixFree) matrix_free;
+  decltype(&XGProxyDMatrixCreate) proxy_create;
   decltype(&XGBoosterCreate) booster_create;
   decltype(&XGBoosterFree) booster_free;
   decltype(&XGBoosterSetParam) booster_set_param;

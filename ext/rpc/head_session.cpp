@@ -13,6 +13,7 @@
 #include "rpc/classify.hpp"
 #include "rpc/descriptors.hpp"
 #include "rpc/json_rpc.hpp"
+#include "rpc/kept_exception.hpp"
 #include "rpc/resolver.hpp"
 #include "text/ascii.hpp"
 #include "text/json.hpp"
@@ -63,9 +64,13 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
     }
     look_up_ = look_up(endpoint_.host, endpoint_.port,
                        [io = io_.lock(), weak = this->weak_from_this()](const Resolution& resolution) {
-                         asio::post(*io, [weak, resolution] {
-                           if (const auto self = weak.lock()) self->on_resolved(resolution);
-                         });
+                         try {
+                           asio::post(*io, [weak, resolution] {
+                             if (const auto self = weak.lock()) self->on_resolved(resolution);
+                           });
+                         } catch (const std::bad_alloc&) {
+                           io->stop();  // which says so without memory
+                         }
                        });
   }
 
@@ -92,6 +97,7 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
 
   void on_resolved(const Resolution& resolution) {
     if (finished_) return;
+    if (resolution.out_of_memory) throw std::bad_alloc();
     if (resolution.failure) return finish(resolution.failure);
     look_up_.reset();
     connecting_ = Clock::now();
@@ -138,9 +144,12 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
       auto& tls = stream_.next_layer();
       const bool is_name = !numeric_endpoint(endpoint_.host, endpoint_.port);
       // RFC 6066 section 3: no addresses in server_name.
-      if (is_name) SSL_set_tlsext_host_name(tls.native_handle(), endpoint_.host.c_str());
+      if (is_name && SSL_set_tlsext_host_name(tls.native_handle(), endpoint_.host.c_str()) == 0) throw std::bad_alloc();
       tls.set_verify_mode(asio::ssl::verify_peer);
-      tls.set_verify_callback(asio::ssl::host_name_verification(endpoint_.host));
+      tls.set_verify_callback([this, is_host = asio::ssl::host_name_verification(endpoint_.host)](
+                                  bool preverified, asio::ssl::verify_context& context) {
+        return thrown_.keep(false, [&] { return is_host(preverified, context); });
+      });
       tls.async_handshake(asio::ssl::stream_base::client, step(ErrorClass::tls, [](Session& self) { self.upgrade(); }));
     }
   }
@@ -230,6 +239,8 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
   }
 
   void fail(ErrorClass error_class, error_code error) {
+    thrown_.rethrow();
+    if (error == boost::system::errc::not_enough_memory) throw std::bad_alloc();
     const bool is_the_systems = error.category() == boost::system::system_category();
     if (is_the_systems && is_descriptor_shortage(error.value())) return finish(descriptor_shortage());
     std::string words = is_the_systems ? text::system_words(error.value()) : text::lower(error.message());
@@ -279,6 +290,7 @@ class Session final : public HeadSession, public std::enable_shared_from_this<Se
   websocket::response_type upgrade_;
   beast::flat_buffer incoming_;
   HeadAnswer answer_;
+  KeptException thrown_;  // by OpenSSL's callback
   bool finished_ = false;
 };
 

@@ -18,7 +18,7 @@ class HeadSession {
 
   virtual ~HeadSession() = default;
 
-  /// Calls `done` once, within the request's timeout.
+  /// Calls `done` once, within the request's timeout. Out of memory, throws, or stops the io_context.
   virtual void start() = 0;
 
   /// Closes the connection; `done` is not called any more.

@@ -3,7 +3,6 @@
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 
 #include "rpc/descriptors.hpp"
 #include "rpc/mailbox.hpp"
+#include "rpc/open_sockets.hpp"
 #include "rpc/resolver.hpp"
 #include "rpc/sigpipe.hpp"
 #include "rpc/transfer.hpp"
@@ -40,15 +40,24 @@ constexpr Clock::duration glance_interval = 250us;
 constexpr Clock::duration serving_time = 5ms;
 
 CURLM* initialised_multi() {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  CURLM* multi = initialised == CURLE_OK ? curl_multi_init() : nullptr;
-  if (multi == nullptr) throw std::runtime_error("libcurl cannot be initialised");
+  static const bool initialised = [] {
+    const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+    if (code != CURLE_OK) throw std::runtime_error("libcurl cannot be initialised");
+    return true;
+  }();
+  CURLM* multi = initialised ? curl_multi_init() : nullptr;
+  if (multi == nullptr) throw std::bad_alloc();
   return multi;
+}
+
+void check(CURLMcode code) {
+  if (code == CURLM_OUT_OF_MEMORY) throw std::bad_alloc();
 }
 
 }  // namespace
 
-class HttpClient::Engine final : private Sockets {
+class HttpClient::Engine final {
  public:
   Engine() : process_(getpid()), multi_(new_multi()) {}
 
@@ -179,10 +188,10 @@ class HttpClient::Engine final : private Sockets {
     for (std::size_t started = 0; started < start_group && !waiting_.empty() && fits(*waiting_.front()); ++started) {
       std::unique_ptr<Transfer> transfer = std::move(waiting_.front());
       waiting_.pop_front();
-      transfer->start(take_handle(), *this);
+      transfer->start(take_handle(), open_sockets_);
       Transfer& active = *active_.emplace(transfer->ticket(), std::move(transfer)).first->second;
       deadlines_.emplace(active.deadline(), active.ticket());
-      curl_multi_add_handle(multi_, active.easy());
+      check(curl_multi_add_handle(multi_, active.easy()));
     }
   }
 
@@ -248,16 +257,20 @@ class HttpClient::Engine final : private Sockets {
   void run(curl_socket_t socket, int events, Clock::time_point seen) {
     if (socket == CURL_SOCKET_TIMEOUT) curl_timer_.reset();
     int running = 0;
-    curl_multi_socket_action(multi_, socket, events, &running);
-    if (std::exchange(out_of_memory_, false)) throw std::bad_alloc();
+    check(curl_multi_socket_action(multi_, socket, events, &running));
+    thrown_.rethrow();
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const CURLcode code = message->data.result;
       Transfer* transfer = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+      transfer->rethrow();
       if (transfer->wants_addresses()) {
         look_up(*transfer);
+      } else if (transfer->wants_new_connection()) {
+        curl_multi_remove_handle(multi_, transfer->easy());
+        check(curl_multi_add_handle(multi_, transfer->easy()));
       } else if (transfer->lacked_descriptor(code)) {
         postpone(*transfer);
       } else {
@@ -295,11 +308,12 @@ class HttpClient::Engine final : private Sockets {
     for (const auto& [ticket, resolution] : mailbox_->empty()) {
       const auto active = active_.find(ticket);
       if (active == active_.end() || !active->second->is_awaiting()) continue;
+      if (resolution.out_of_memory) throw std::bad_alloc();
       Transfer& transfer = *active->second;
       if (resolution.failure && resolution.failure->error_class == ErrorClass::config) {
         postpone(transfer);
       } else if (!resolution.failure && transfer.use(resolution)) {
-        curl_multi_add_handle(multi_, transfer.easy());
+        check(curl_multi_add_handle(multi_, transfer.easy()));
       } else {
         file(ticket, transfer.fail(resolution.failure.value_or(no_addresses()), resolution.finished));
         detach(transfer);
@@ -360,7 +374,7 @@ class HttpClient::Engine final : private Sockets {
   /// In a forked child: closes the copies of the descriptors, which says nothing to the peers, and leaves libcurl's
   /// memory alone: to free it would write TLS and HTTP/2 farewells to the parent's connections.
   void abandon() {
-    for (const int socket : open_sockets_) ::close(socket);
+    open_sockets_.abandon();
     if (epoll_ >= 0) ::close(epoll_);
     if (mailbox_) mailbox_->abandon();
     for (auto& [ticket, transfer] : active_) static_cast<void>(transfer.release());
@@ -380,14 +394,12 @@ class HttpClient::Engine final : private Sockets {
     if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
     if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
     event.data.fd = socket;
-    try {
+    return engine.thrown_.keep(0, [&] {
       const auto [watched, added] = engine.watched_.try_emplace(socket, Watched{owner, false});
       watched->second.owner = owner;
       epoll_ctl(engine.epoll_, added ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
-    } catch (const std::bad_alloc&) {
-      engine.out_of_memory_ = true;
-    }
-    return 0;
+      return 0;
+    });
   }
 
   static int on_timer(CURLM*, long timeout_ms, void* self) {
@@ -400,30 +412,11 @@ class HttpClient::Engine final : private Sockets {
     return 0;
   }
 
-  curl_socket_t open(const curl_sockaddr& address) noexcept override {
-    const int socket = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
-    if (socket < 0) return CURL_SOCKET_BAD;
-    try {
-      open_sockets_.insert(socket);
-    } catch (const std::bad_alloc&) {
-      ::close(socket);
-      errno = ENOMEM;
-      return CURL_SOCKET_BAD;
-    }
-    return socket;
-  }
-
-  int close(curl_socket_t socket) noexcept override {
-    open_sockets_.erase(socket);
-    return ::close(socket);
-  }
-
   pid_t process_;
-  CURLM* multi_;
   int epoll_ = -1;
   std::shared_ptr<Mailbox> mailbox_;  // opened with the first look-up
   bool has_mail_ = false;
-  bool out_of_memory_ = false;  // inside a callback, which may not throw through libcurl
+  KeptException thrown_;  // by a callback that is no transfer's
   std::optional<Clock::time_point> curl_timer_;
   Clock::time_point last_look_;
   std::deque<std::unique_ptr<Transfer>> waiting_;
@@ -435,8 +428,9 @@ class HttpClient::Engine final : private Sockets {
   std::vector<CurlEasy> idle_handles_;
   std::unordered_map<int, Watched> watched_;
   std::deque<Ready> ready_;
-  std::unordered_set<int> open_sockets_;  // warm ones too
+  OpenSockets open_sockets_;
   std::size_t capacity_ = 0;
+  CURLM* multi_;  // last: made when nothing else can fail
 };
 
 HttpClient::HttpClient() = default;

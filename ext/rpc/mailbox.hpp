@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "rpc/kept_exception.hpp"
 #include "rpc/resolver.hpp"
 
 namespace rpcroute::rpc {
@@ -29,15 +30,17 @@ class Mailbox {
   void put(Letter letter) {
     const std::lock_guard lock(mutex_);
     if (event_ < 0) return;
-    letters_.push_back(std::move(letter));
+    thrown_.keep(false, [&] { return letters_.push_back(std::move(letter)), true; });
     const std::uint64_t one = 1;
     static_cast<void>(!::write(event_, &one, sizeof one));
   }
 
+  /// Throws what kept a letter from getting in.
   std::vector<Letter> empty() {
     const std::lock_guard lock(mutex_);
     std::uint64_t count = 0;
     static_cast<void>(!::read(event_, &count, sizeof count));
+    thrown_.rethrow();
     return std::exchange(letters_, {});
   }
 
@@ -55,6 +58,7 @@ class Mailbox {
   std::mutex mutex_;
   int event_;
   std::vector<Letter> letters_;
+  KeptException thrown_;
 };
 
 }  // namespace rpcroute::rpc

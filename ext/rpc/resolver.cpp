@@ -44,6 +44,7 @@ Resolution system_look_up(const std::string& host, const std::string& port) {
   addrinfo* found = nullptr;
   errno = 0;
   const int code = getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
+  if (code == EAI_MEMORY) throw std::bad_alloc();
   if (code != 0) {
     // Without a descriptor for /etc/hosts or a socket, some of its ways to fail look like an unknown host.
     const bool shortage = (code == EAI_SYSTEM && is_descriptor_shortage(errno)) || !descriptor_is_free();
@@ -59,10 +60,7 @@ using Waiters = std::vector<std::weak_ptr<const std::function<void(const Resolut
 
 void deliver(const Waiters& waiters, const Resolution& resolution) {
   for (const auto& waiter : waiters) {
-    try {
-      if (const LookUp done = waiter.lock()) (*done)(resolution);
-    } catch (const std::bad_alloc&) {  // to this one the look-up is late
-    }
+    if (const LookUp done = waiter.lock()) (*done)(resolution);
   }
 }
 
@@ -81,16 +79,15 @@ class Resolver {
     {
       const std::lock_guard lock(mutex_);
       const auto [entry, fresh] = wanted_.try_emplace(key);
-      std::erase_if(entry->second, gone);
-      entry->second.push_back(waiting);
-      if (fresh) {
-        queue_.push_back(key);
-        startable = start_worker();
-        if (!startable) {
-          queue_.pop_back();
-          wanted_.erase(entry);
-        }
+      try {
+        std::erase_if(entry->second, gone);
+        entry->second.push_back(waiting);
+        if (fresh) startable = enqueue(key);
+      } catch (...) {
+        if (fresh) wanted_.erase(entry);
+        throw;
       }
+      if (!startable) wanted_.erase(entry);
     }
     if (!startable) (*waiting)({{}, Failure{ErrorClass::dns, "", "no thread could be started", {}}, Clock::now()});
     return waiting;
@@ -103,16 +100,25 @@ class Resolver {
 
  private:
   using Key = std::pair<std::string, std::string>;
+  using SystemLookUp = std::function<Resolution(const std::string& host, const std::string& port)>;
 
-  /// False when nobody will see to the queue.
-  bool start_worker() {
-    if (workers_ == most_workers) return true;
+  /// False when nobody will see to it. A worker too few is none of its asker's business, also for want of memory.
+  bool enqueue(const Key& key) {
+    queue_.push_back(key);
     try {
-      quiet_thread([this] { work(); }).detach();
-      ++workers_;  // it waits for the mutex that we hold
-    } catch (const std::system_error&) {
+      start_worker();
+    } catch (const std::exception& error) {
+      if (workers_ > 0) return true;
+      queue_.pop_back();
+      if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) throw;
     }
     return workers_ > 0;
+  }
+
+  void start_worker() {
+    if (workers_ == most_workers) return;
+    quiet_thread([this] { work(); }).detach();
+    ++workers_;  // it waits for the mutex that we hold
   }
 
   /// The next one that somebody still waits for; nullopt ends the worker.
@@ -131,16 +137,11 @@ class Resolver {
 
   void work() {
     while (const std::optional<Key> key = take()) {
-      std::function<Resolution(const std::string&, const std::string&)> system;
-      {
-        const std::lock_guard lock(mutex_);
-        system = system_;
-      }
       Resolution resolution;
       try {
-        resolution = system(key->first, key->second);
+        resolution = system()(key->first, key->second);
       } catch (const std::bad_alloc&) {
-        resolution.failure = Failure{ErrorClass::dns, "", "out of memory", {}};
+        resolution.out_of_memory = true;
       }
       resolution.finished = Clock::now();
       Waiters waiters;
@@ -152,12 +153,17 @@ class Resolver {
     }
   }
 
+  SystemLookUp system() {
+    const std::lock_guard lock(mutex_);
+    return system_;
+  }
+
   const pid_t process_ = getpid();
   std::mutex mutex_;
   std::map<Key, Waiters> wanted_;  // what is looked up or stands in queue_
   std::deque<Key> queue_;
   std::size_t workers_ = 0;
-  std::function<Resolution(const std::string&, const std::string&)> system_ = system_look_up;
+  SystemLookUp system_ = system_look_up;
 };
 
 /// Never destroyed: its threads may hang beyond the end of the program. A forked child makes its own and does not touch

@@ -20,6 +20,7 @@ struct Resolution {
   TcpEndpoints addresses;          ///< in the resolver's order
   std::optional<Failure> failure;  ///< why there are none
   Clock::time_point finished;
+  bool out_of_memory = false;  ///< this process is, which says nothing of the host
 };
 
 /// The address that `host` is, or nullopt when it is a name.

@@ -204,13 +204,11 @@ void Transfer::set_policy_options() {
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   const std::size_t bytes = size * count;
-  try {
+  return transfer.thrown_.keep(std::size_t{0}, [&] {
     if (transfer.decoder_.decode({data, bytes}, transfer.reply_.body)) return bytes;
     transfer.excess_ = Excess::body;
-  } catch (const std::bad_alloc&) {
-    transfer.excess_ = Excess::memory;
-  }
-  return 0;
+    return std::size_t{0};
+  });
 }
 
 std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -221,13 +219,10 @@ std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count,
     transfer.excess_ = Excess::header;
     return 0;
   }
-  try {
+  return transfer.thrown_.keep(std::size_t{0}, [&] {
     transfer.read_header({data, bytes});
-  } catch (const std::bad_alloc&) {
-    transfer.excess_ = Excess::memory;
-    return 0;
-  }
-  return bytes;
+    return bytes;
+  });
 }
 
 void Transfer::read_header(std::string_view line) {
@@ -239,7 +234,8 @@ void Transfer::read_header(std::string_view line) {
 curl_socket_t Transfer::on_open(void* self, curlsocktype, curl_sockaddr* address) {
   auto& transfer = *static_cast<Transfer*>(self);
   ++transfer.opened_;
-  const curl_socket_t socket = transfer.sockets_->open(*address);
+  const curl_socket_t socket =
+      transfer.thrown_.keep(CURL_SOCKET_BAD, [&] { return transfer.sockets_->open(*address); });
   if (socket == CURL_SOCKET_BAD && is_descriptor_shortage(errno)) transfer.lacked_descriptor_ = true;
   // By the time at which libcurl complains that it could not open the authorities, it has closed the socket.
   if (transfer.is_secure_ && !descriptor_is_free()) transfer.took_last_descriptor_ = true;
@@ -250,11 +246,25 @@ int Transfer::on_close(void* sockets, curl_socket_t socket) {
   return static_cast<Sockets*>(sockets)->close(socket);
 }
 
-int Transfer::on_request(void* self, char*, char*, int, int) {
+/// An answer that came before its request is nobody's: a 408 that was not asked for, or what followed the last answer.
+/// libcurl takes a kept connection with such bytes for a live one, and them for the answer.
+int Transfer::on_request(void* self, char* peer_ip, char* own_ip, int peer_port, int own_port) {
   auto& transfer = *static_cast<Transfer*>(self);
-  transfer.reply_.started = Clock::now();  // again when libcurl sends again
+  const bool is_kept = transfer.opened_ == 0;
+  transfer.found_unasked_bytes_ = is_kept && transfer.thrown_.keep(true, [&] {
+    const std::string ends = connection_end(own_ip, own_port) + connection_end(peer_ip, peer_port);
+    return transfer.sockets_->holds_unasked_bytes(ends);
+  });
+  if (transfer.found_unasked_bytes_) return CURL_PREREQFUNC_ABORT;  // which closes the connection
+  transfer.reply_.started = Clock::now();                           // again when libcurl sends again
   transfer.request_left_ = true;
   return CURL_PREREQFUNC_OK;
+}
+
+bool Transfer::wants_new_connection() {
+  if (!std::exchange(found_unasked_bytes_, false)) return false;
+  set(easy_.get(), CURLOPT_FRESH_CONNECT, 1L);
+  return true;
 }
 
 int Transfer::on_look_up(void*, void*, void* self) {
@@ -275,6 +285,14 @@ void Transfer::read_status() {
   long status = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
   if (status != 0) reply_.status = status;
+}
+
+void Transfer::note_version() {
+  long version = CURL_HTTP_VERSION_NONE;
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  curl_easy_getinfo(easy_.get(), CURLINFO_HTTP_VERSION, &version);
+  curl_easy_getinfo(easy_.get(), CURLINFO_ACTIVESOCKET, &socket);
+  if (version >= CURL_HTTP_VERSION_2_0 && socket != CURL_SOCKET_BAD) sockets_->note_streams(socket);
 }
 
 bool Transfer::is_line_too_long(CURLcode code) const {
@@ -316,6 +334,7 @@ HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
   // answer.
   conclude(seen > reply_.started ? seen : Clock::now());
   read_status();
+  note_version();
   reply_.setup_ms = setup_ms();
   reply_.latency_ms = milliseconds(reply_.finished - reply_.started);
   if (excess_ == Excess::header || is_line_too_long(code)) {
@@ -325,8 +344,8 @@ HttpReply Transfer::finish(CURLcode code, Clock::time_point seen) {
                       "",
                       "the answer is larger than " + std::to_string(request_.max_response_bytes) + " bytes",
                       {}};
-  } else if (excess_ == Excess::memory) {
-    reply_.failure = {ErrorClass::too_large, "memory", "the answer is larger than the memory that is left", {}};
+  } else if (code == CURLE_OUT_OF_MEMORY) {
+    throw std::bad_alloc();
   } else if (code != CURLE_OK) {
     long os_error = 0;
     curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &os_error);

@@ -11,6 +11,7 @@
 
 #include "rpc/decoder.hpp"
 #include "rpc/http.hpp"
+#include "rpc/kept_exception.hpp"
 #include "rpc/resolver.hpp"
 
 namespace rpcroute::rpc {
@@ -25,17 +26,25 @@ struct CurlListCleanup {
 };
 using CurlList = std::unique_ptr<curl_slist, CurlListCleanup>;
 
+/// One end of a connection, as Sockets knows it.
+std::string connection_end(const char* ip, int port);
+
 /// Who opens and closes the sockets of transfers, so that they can be counted.
 class Sockets {
  public:
-  virtual curl_socket_t open(const curl_sockaddr& address) noexcept = 0;
+  virtual curl_socket_t open(const curl_sockaddr& address) = 0;
   virtual int close(curl_socket_t socket) noexcept = 0;
+
+  /// Notes that answers on this one are told apart by their streams (HTTP/2).
+  virtual void note_streams(curl_socket_t socket) noexcept = 0;
+
+  /// Whether bytes wait on the connection between these ends, ours first, although nothing was asked on it.
+  virtual bool holds_unasked_bytes(const std::string& ends) = 0;
 
  protected:
   ~Sockets() = default;
 };
 
-/// No exception leaves its callbacks: libcurl's C frames would be left as they stand.
 class Transfer {
  public:
   Transfer(std::uint64_t ticket, HttpRequest request);
@@ -54,10 +63,17 @@ class Transfer {
   /// connections.
   void start(CurlEasy easy, Sockets& sockets);
 
+  /// Throws what a callback of the transfer threw.
+  void rethrow() { thrown_.rethrow(); }
+
   /// Whether libcurl, having no warm connection, stopped at the addresses of the host; told once.
   bool wants_addresses() { return std::exchange(wants_addresses_, false); }
 
   const HttpRequest& request() const { return request_; }
+
+  /// Whether it stopped before anything left, since its kept connection held bytes that nobody had asked for; told
+  /// once, and its next start is on a new connection.
+  bool wants_new_connection();
 
   /// Keeps the look-up that is to find them.
   void await(LookUp look_up);
@@ -94,7 +110,7 @@ class Transfer {
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static curl_socket_t on_open(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int on_close(void* sockets, curl_socket_t socket);
-  static int on_request(void* self, char*, char*, int, int);
+  static int on_request(void* self, char* peer_ip, char* own_ip, int peer_port, int own_port);
   static int on_look_up(void*, void*, void* self);
 
   void set_request_options();
@@ -102,6 +118,7 @@ class Transfer {
   void set_addresses(const std::string& entry);
   void read_header(std::string_view line);
   void read_status();
+  void note_version();
   void conclude(Clock::time_point at);
   double setup_ms() const;
   /// Whether a header line was longer than libcurl takes.
@@ -128,9 +145,11 @@ class Transfer {
   Clock::time_point begun_;
   Clock::time_point deadline_;
   bool request_left_ = false;
+  bool found_unasked_bytes_ = false;
   Clock::duration setup_queueing_{0};
   std::size_t header_bytes_ = 0;
-  enum class Excess { none, header, body, memory } excess_ = Excess::none;
+  enum class Excess { none, header, body } excess_ = Excess::none;
+  KeptException thrown_;
 };
 
 }  // namespace rpcroute::rpc

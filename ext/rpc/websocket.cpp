@@ -36,11 +36,10 @@ class HeadWatch::Impl {
   }
 
   ~Impl() {
-    if (!io_) return;
-    asio::post(*io_, [this] {
-      for (const auto& session : sessions_) session->abandon();
-    });
-    if (thread_.joinable()) thread_.join();
+    if (!thread_.joinable()) return;
+    io_->stop();
+    thread_.join();
+    for (const auto& session : sessions_) session->abandon();
   }
 
   Impl(const Impl&) = delete;
@@ -105,6 +104,8 @@ class HeadWatch::Impl {
     try {
       for (const auto& session : sessions_) session->start();
       io_->run();
+      const std::lock_guard lock(mutex_);
+      if (unanswered_ > 0) throw std::bad_alloc();  // the sessions were stopped; or nobody waits any more
     } catch (...) {
       const std::lock_guard lock(mutex_);
       broken_ = std::current_exception();

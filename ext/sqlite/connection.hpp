@@ -43,6 +43,25 @@ class Connection {
   /// would be the way around DIRECTONLY.
   bool in_nested_statement() const { return nested_ > 0; }
 
+  /// True while a table works that was made with USING …(copies): rpcroute's own tables are then read from the TEMP
+  /// copies that a script has made of them, out of the way of other writers.
+  bool reads_copies() const { return copies_; }
+
+  /// Sets that for its lifetime.
+  class CopiesScope {
+   public:
+    CopiesScope(Connection& connection, bool copies) : connection_(connection), before_(connection.copies_) {
+      connection.copies_ = copies;
+    }
+    ~CopiesScope() { connection_.copies_ = before_; }
+    CopiesScope(const CopiesScope&) = delete;
+    CopiesScope& operator=(const CopiesScope&) = delete;
+
+   private:
+    Connection& connection_;
+    bool before_;
+  };
+
   /// A number no other row of this connection has had: virtual tables identify their rows by it.
   std::int64_t next_rowid() { return ++last_rowid_; }
 
@@ -63,6 +82,7 @@ class Connection {
  private:
   sqlite3* db_;
   int nested_ = 0;
+  bool copies_ = false;
   std::int64_t last_rowid_ = 0;
   std::map<std::type_index, std::shared_ptr<void>> services_;
   std::unique_ptr<Executions> executions_;

@@ -51,7 +51,8 @@ Outcome current_outcome(std::string_view name) noexcept {
   } catch (const std::bad_alloc&) {
     return {SQLITE_NOMEM, {}};
   } catch (const SqlError& error) {
-    if (error.code == SQLITE_INTERRUPT || error.code == SQLITE_NOMEM) return {error.code, {}};
+    if (error.code == SQLITE_INTERRUPT) return {SQLITE_INTERRUPT, {}};
+    if (error.code == SQLITE_NOMEM || error.code == SQLITE_IOERR_NOMEM) return {SQLITE_NOMEM, {}};
     try {
       return {SQLITE_ERROR, std::string(name) + ": " + as_utf8(error.what())};
     } catch (...) {
@@ -77,12 +78,15 @@ void report(sqlite3_context* context, const Outcome& outcome) noexcept {
   if (outcome.message.empty() || outcome.code != SQLITE_ERROR) sqlite3_result_error_code(context, outcome.code);
 }
 
+int report(char** message, const Outcome& outcome) noexcept {
+  if (outcome.code == SQLITE_OK || outcome.message.empty()) return outcome.code;
+  sqlite3_free(*message);
+  *message = sqlite3_mprintf("%s", outcome.message.c_str());
+  return *message == nullptr ? SQLITE_NOMEM : outcome.code;
+}
+
 int report(sqlite3_vtab* table, const Outcome& outcome) noexcept {
-  if (outcome.code != SQLITE_OK && !outcome.message.empty()) {
-    sqlite3_free(table->zErrMsg);
-    table->zErrMsg = sqlite3_mprintf("%s", outcome.message.c_str());
-  }
-  return outcome.code;
+  return report(&table->zErrMsg, outcome);
 }
 
 }  // namespace rpcroute::sqlite

@@ -47,6 +47,7 @@ Outcome guard(std::string_view name, Work&& work) noexcept {
 void report(sqlite3_context* context, const Outcome& outcome) noexcept;
 
 /// The same for a virtual table callback: the message becomes the table's, the code is returned.
+int report(char** message, const Outcome& outcome) noexcept;
 int report(sqlite3_vtab* table, const Outcome& outcome) noexcept;
 
 }  // namespace rpcroute::sqlite

@@ -94,8 +94,9 @@ Execution& Executions::cursor_filtered(std::optional<ExecutionId>& cursor, const
   just_opened_ = false;
   if (!cursor) {
     sqlite3_stmt* statement = running(scan.plan);
-    cursor = ExecutionId{statement, statement == nullptr ? 0 : runs(statement)};
-    ++executions_[*cursor].cursors;
+    const ExecutionId id{statement, statement == nullptr ? 0 : runs(statement)};
+    ++executions_[id].cursors;
+    cursor = id;
     if (statement != nullptr) {
       auto* tag = const_cast<char*>(scan.plan);  // SQLite keeps for us what xBestIndex allocated
       std::memcpy(tag, digits_of(statement).data(), kDigits);
@@ -116,12 +117,14 @@ void Executions::cursor_closed(const std::optional<ExecutionId>& cursor) {
   just_opened_ = false;
 }
 
+/// Whether the execution has ended; without memory, since it is asked while a cursor closes.
+bool Executions::is_over(const ExecutionId& id) const {
+  sqlite3_stmt* known = sqlite3_next_stmt(db_, nullptr);
+  while (known != nullptr && known != id.first) known = sqlite3_next_stmt(db_, known);
+  return known == nullptr || sqlite3_stmt_busy(known) == 0 || runs(known) != id.second;
+}
+
 void Executions::drop_finished() {
-  const auto all = statements();
-  const auto is_over = [&](const ExecutionId& id) {
-    const bool exists = std::find(all.begin(), all.end(), id.first) != all.end();
-    return !exists || sqlite3_stmt_busy(id.first) == 0 || runs(id.first) != id.second;
-  };
   for (auto entry = executions_.begin(); entry != executions_.end();) {
     auto& memories = entry->second.memories;
     const bool is_idle = entry->second.cursors == 0;

@@ -79,6 +79,7 @@ class Executions {
 
   std::vector<sqlite3_stmt*> statements() const;
   sqlite3_stmt* running(const char* plan) const;
+  bool is_over(const ExecutionId& id) const;
   void drop_finished();
 
   sqlite3* db_;

@@ -42,24 +42,25 @@ Query::~Query() {
   sqlite3_finalize(statement_);
 }
 
-Query& Query::bind(int index, std::string_view text) {
-  sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+Query& Query::bound(int code) {
+  if (code != SQLITE_OK) throw SqlError(code, sqlite3_errmsg(connection_.db()));
   return *this;
+}
+
+Query& Query::bind(int index, std::string_view text) {
+  return bound(sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
 }
 
 Query& Query::bind(int index, std::int64_t value) {
-  sqlite3_bind_int64(statement_, index, value);
-  return *this;
+  return bound(sqlite3_bind_int64(statement_, index, value));
 }
 
 Query& Query::bind(int index, double value) {
-  sqlite3_bind_double(statement_, index, value);
-  return *this;
+  return bound(sqlite3_bind_double(statement_, index, value));
 }
 
 Query& Query::bind(int index, Value value) {
-  sqlite3_bind_value(statement_, index, value.raw());
-  return *this;
+  return bound(sqlite3_bind_value(statement_, index, value.raw()));
 }
 
 bool Query::step() {
@@ -71,9 +72,7 @@ bool Query::step() {
 }
 
 std::string Query::text(int column) const {
-  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-  if (data == nullptr) return {};
-  return std::string(data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+  return std::string(value(column).text());
 }
 
 bool same_name(std::string_view left, std::string_view right) {
@@ -131,8 +130,10 @@ std::optional<Relation> listed(Connection& connection, const std::string& pragma
 std::optional<Relation> find_relation(Connection& connection, std::string_view schema, std::string_view name) {
   // TEMP tables come first in SQLite's order of names. The pragma for that schema alone opens no transaction on the
   // database; it would last as long as the statement that asks, which may be waiting for a provider.
-  if (schema.empty()) {
-    if (auto temporary = listed(connection, "temp.table_list", "", name)) return temporary;
+  const bool temporary = same_name(schema, "temp");
+  if (schema.empty() || temporary) {
+    auto relation = listed(connection, "temp.table_list", "", name);
+    if (relation || temporary) return relation;
   }
   return listed(connection, "table_list", schema, name);
 }
@@ -140,6 +141,18 @@ std::optional<Relation> find_relation(Connection& connection, std::string_view s
 Relation required_relation(Connection& connection, std::string_view name, std::string_view schema) {
   if (auto relation = find_relation(connection, schema, name)) return *relation;
   throw Error("no table " + std::string(name) + " in this database: run sql/schema.sql first");
+}
+
+std::optional<Relation> find_own(Connection& connection, std::string_view name) {
+  if (!connection.reads_copies()) return find_relation(connection, "", name);
+  constexpr std::string_view prefix = "rpc_";
+  return find_relation(connection, "temp", "rpcroute_" + std::string(name.substr(prefix.size())));
+}
+
+Relation required_own(Connection& connection, std::string_view name) {
+  if (auto relation = find_own(connection, name)) return *relation;
+  if (!connection.reads_copies()) return required_relation(connection, name);
+  throw Error("there is no TEMP copy of " + std::string(name) + " to read");
 }
 
 }  // namespace rpcroute::sqlite

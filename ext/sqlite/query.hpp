@@ -37,6 +37,8 @@ class Query {
   Value value(int column) const { return Value(sqlite3_column_value(statement_, column)); }
 
  private:
+  Query& bound(int code);
+
   Connection& connection_;
   sqlite3_stmt* statement_ = nullptr;
 };
@@ -74,5 +76,10 @@ std::optional<Relation> find_relation(Connection& connection, std::string_view s
 /// The relation `name` of rpcroute's own schema, found likewise; throws Error that names the script to run when it is
 /// missing.
 Relation required_relation(Connection& connection, std::string_view name, std::string_view schema = {});
+
+/// What stands for rpc_providers, rpc_chains or rpc_settings now: the relation of that name, or the TEMP copy of it
+/// where Connection::reads_copies(); nullopt when there is none.
+std::optional<Relation> find_own(Connection& connection, std::string_view name);
+Relation required_own(Connection& connection, std::string_view name);
 
 }  // namespace rpcroute::sqlite

@@ -1,8 +1,9 @@
 // The module that serves every Table.
 //
-// Plan, shared by xBestIndex and xFilter, in idxStr: the tag of the statement (see execution.hpp); then, for each value passed to xFilter in order, a letter and the number of the column: "a18" an argument, "k1b"
-// a key that equals one value, "s1b" one that IS it, "i1b" one that is in a list, each with the letter of its collation,
-// "n1" a key that is NULL, "x1" any other term on a column; at last, where this plan may not run, '!' and the reason.
+// Plan, shared by xBestIndex and xFilter, in idxStr: the tag of the statement (see execution.hpp); then, for each value
+// passed to xFilter in order, a letter and the number of the column: "a18" an argument, "k1b" a key that equals one
+// value, "s1b" one that IS it, "i1b" one that is in a list, each with the letter of its collation, "n1" a key that is
+// NULL, "x1" any other term on a column; at last, where this plan may not run, '!' and the reason.
 #include "sqlite/table.hpp"
 
 #include <algorithm>
@@ -22,8 +23,9 @@ struct Module {
 };
 
 struct VirtualTable : sqlite3_vtab {
-  explicit VirtualTable(const Module& owner) : sqlite3_vtab{}, module(owner) {}
+  VirtualTable(const Module& owner, bool reads_copies) : sqlite3_vtab{}, module(owner), copies(reads_copies) {}
   Module module;
+  bool copies;  ///< see Connection::reads_copies()
 };
 
 struct Cursor : sqlite3_vtab_cursor {
@@ -58,8 +60,8 @@ std::string declaration(const Table& table, const char* name, bool with_comments
     lines.push_back({identifier(column.name) + type, column.meaning});
   }
   for (const Argument& argument : table.arguments) {
-    lines.push_back({identifier(argument.name) + " HIDDEN",
-                     std::string(argument.meaning) + "; " + argument.accepts.description()});
+    lines.push_back(
+        {identifier(argument.name) + " HIDDEN", std::string(argument.meaning) + "; " + argument.accepts.description()});
   }
   std::string ddl = std::string("CREATE TABLE ") + name + "(\n";
   for (const Line& line : lines) {
@@ -78,17 +80,22 @@ int connect(sqlite3* db, void* aux, int argc, const char* const* argv, sqlite3_v
       throw Error("CREATE VIRTUAL TABLE is for TEMP only: CREATE VIRTUAL TABLE temp." + std::string(argv[2]) +
                   " USING " + table.name);
     }
-    if (argc > 3) throw Error("USING " + std::string(table.name) + " takes no arguments");
+    const bool copies = argc == 4 && sqlite3_stricmp(argv[3], "copies") == 0;
+    if (argc > 3 && !copies) {
+      throw Error("USING " + std::string(table.name) +
+                  " takes no argument but copies, which has it read the TEMP tables "
+                  "rpcroute_providers, rpcroute_chains and rpcroute_settings instead of rpc_providers, rpc_chains and "
+                  "rpc_settings");
+    }
     if (const int code = sqlite3_declare_vtab(db, declaration(table, "x", false).c_str()); code != SQLITE_OK) {
       throw SqlError(code, sqlite3_errmsg(db));
     }
     // Set in xConnect, where it covers the eponymous table and every instance.
     if (table.reach == Reach::pure) sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     if (is_direct_only(table.reach)) sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
-    *out = new VirtualTable(module);
+    *out = new VirtualTable(module, copies);
   });
-  if (!outcome.message.empty()) *error = sqlite3_mprintf("%s", outcome.message.c_str());
-  return outcome.code;
+  return report(error, outcome);
 }
 
 int disconnect(sqlite3_vtab* table) noexcept {
@@ -127,8 +134,8 @@ class Planner {
   }
 
  private:
-  /// A scan may wait for the network: the fewer of them the better, so it goes outermost. One that sends goes innermost:
-  /// where nothing else is found, nothing is sent.
+  /// A scan may wait for the network: the fewer of them the better, so it goes outermost. One that sends goes
+  /// innermost: where nothing else is found, nothing is sent.
   struct Estimate {
     double cost;
     sqlite3_int64 rows;
@@ -252,9 +259,8 @@ class Planner {
 
 int best_index(sqlite3_vtab* vtab, sqlite3_index_info* info) noexcept {
   const Module& module = static_cast<VirtualTable*>(vtab)->module;
-  return report(vtab, guard(module.table.name, [&] {
-                  Planner(module.table, *info).plan(module.connection->executions().tag());
-                }));
+  return report(vtab, guard(module.table.name,
+                            [&] { Planner(module.table, *info).plan(module.connection->executions().tag()); }));
 }
 
 int open(sqlite3_vtab* vtab, sqlite3_vtab_cursor** out) noexcept {
@@ -315,9 +321,9 @@ Constraints read_plan(const Table& table, const char* plan, sqlite3_value** valu
   return constraints;
 }
 
-/// Throws Error when the statement compares what decides whom to ask where this table learns of it too late, so that rows
-/// would be hidden or missing. Where money is at stake that is told of the whole statement, before its first scan: terms
-/// that the table has taken are compared nowhere else.
+/// Throws Error when the statement compares what decides whom to ask where this table learns of it too late, so that
+/// rows would be hidden or missing. Where money is at stake that is told of the whole statement, before its first scan:
+/// terms that the table has taken are compared nowhere else.
 void refuse_late_terms(const Cursor& cursor, Execution& execution) {
   const Table& table = cursor.table();
   sqlite3_stmt* statement = cursor.execution->first;
@@ -339,9 +345,10 @@ void refuse_late_terms(const Cursor& cursor, Execution& execution) {
   if (!*late) *late = compares_late(cursor.connection(), statement, &cursor.virtual_table(), watched, comparison);
   if (!**late) return;
   const char* name = table.columns[watched.front()].name;
-  throw Error(std::string(name) + (watched.size() > 1 ? ", or an argument," : "") +
-              " is compared where this table learns of it too late: give it = or IN in a term of its own, or compare what "
-              "WITH … AS MATERIALIZED has kept");
+  throw Error(
+      std::string(name) + (watched.size() > 1 ? ", or an argument," : "") +
+      " is compared where this table learns of it too late: give it = or IN in a term of its own, or compare what "
+      "WITH … AS MATERIALIZED has kept");
 }
 
 int filter(sqlite3_vtab_cursor* base, int, const char* plan, int, sqlite3_value** values) noexcept {
@@ -359,6 +366,7 @@ int filter(sqlite3_vtab_cursor* base, int, const char* plan, int, sqlite3_value*
                   cursor.constraints = read_plan(table, Executions::behind_tag(plan), values);
                   if (cursor.constraints.contradict()) return;
                   refuse_late_terms(cursor, execution);
+                  const Connection::CopiesScope copies(cursor.connection(), cursor.virtual_table().copies);
                   cursor.scan = table.open(cursor.connection(), execution, cursor.constraints);
                 }));
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,11 +36,14 @@ class Value {
 
   /// The text, embedded NULs included; valid until the value is converted or the callback returns.
   std::string_view text() const {
+    if (is_null()) return {};
     const auto* data = reinterpret_cast<const char*>(sqlite3_value_text(value_));
-    return data == nullptr ? std::string_view{} : std::string_view(data, bytes());
+    if (data == nullptr) throw std::bad_alloc();
+    return {data, bytes()};
   }
   std::span<const std::byte> blob() const {
     const auto* data = static_cast<const std::byte*>(sqlite3_value_blob(value_));
+    if (data == nullptr && bytes() > 0) throw std::bad_alloc();
     return data == nullptr ? std::span<const std::byte>{} : std::span(data, bytes());
   }
 

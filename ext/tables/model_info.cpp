@@ -27,6 +27,10 @@ const sqlite::Table& model_info() {
       .columns = {column("objective", "TEXT", "XGBoost's name for it", &ModelInfo::objective),
                   column("rounds", "INTEGER", "of boosting", &ModelInfo::rounds),
                   column("trees", "INTEGER", "of all rounds together", &ModelInfo::trees),
+                  column("best_iteration", "INTEGER",
+                         "round, from 0, at which early stopping found it best; all rounds count all the same, as in "
+                         "Booster.predict()",
+                         &ModelInfo::best_iteration),
                   column<ModelInfo>("features", "TEXT", "JSON array, in the model's order",
                                     [](const ModelInfo& row) { return json_array(row.features); }),
                   column("written_by", "TEXT", "version of XGBoost that wrote it", &ModelInfo::written_by),
@@ -38,7 +42,7 @@ const sqlite::Table& model_info() {
                   column("checked", "INTEGER", "1 when it was held against libxgboost, 0 where that is absent",
                          &ModelInfo::checked)},
       .arguments = {model_argument},
-      .open = rows_of_model<ModelInfo>([](const model::Model& model) {
+      .open = rows_of_model<ModelInfo>([](const model::Model& model, text::Budget&) {
         return std::vector{model.info()};
       })}.table();
   return table;

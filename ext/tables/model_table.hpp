@@ -13,8 +13,8 @@ namespace rpcroute::tables {
 inline const sqlite::Argument model_argument{"model", sqlite::Accepts::anything(),
                                              "a name in rpc_models, or the model itself"};
 
-/// Opens scans over the rows that `make(const model::Model&)` gives. A NULL model has no rows; a missing one is an
-/// error.
+/// Opens scans over the rows that `make(const model::Model&, text::Budget&)` gives. A NULL model has no rows; a missing
+/// one is an error.
 template <class Row, class Make>
 sqlite::OpenScan<Row> rows_of_model(Make make) {
   return [make](sqlite::Connection& connection, sqlite::Execution& execution, const sqlite::Constraints& constraints) {
@@ -23,7 +23,9 @@ sqlite::OpenScan<Row> rows_of_model(Make make) {
     using Rows = typename sqlite::RowsScan<Row>::Rows;
     const auto rows = execution.memo<Rows>(constraints.arguments_fingerprint());
     if (rows->empty() && !model->view().is_null()) {
-      for (Row& row : make(*functions::find_model(connection, model->view()))) {
+      text::Budget budget(connection.pulse());
+      for (Row& row : make(*functions::find_model(connection, model->view()), budget)) {
+        budget.step();
         rows->push_back(std::make_shared<sqlite::Numbered<Row>>(connection.next_rowid(), std::move(row)));
       }
     }

@@ -23,9 +23,10 @@ struct KnownChain {
 
 std::map<std::string, KnownChain> known_chains(sqlite::Connection& connection) {
   std::map<std::string, KnownChain> chains;
-  if (!sqlite::find_relation(connection, "", "rpc_chains")) return chains;
-  Query rows(connection,
-             "SELECT chain, kind, chain_id, is_mainnet, block_time_ms, head_max_ahead, genesis_hash FROM rpc_chains");
+  const auto relation = sqlite::find_own(connection, "rpc_chains");
+  if (!relation) return chains;
+  Query rows(connection, "SELECT chain, kind, chain_id, is_mainnet, block_time_ms, head_max_ahead, genesis_hash FROM " +
+                             relation->sql());
   while (rows.step()) {
     KnownChain chain{rows.text(1) == "solana" ? chain::ChainKind::solana : chain::ChainKind::evm,
                      std::nullopt,
@@ -49,12 +50,13 @@ void adopt(rpc::Provider& provider, const KnownChain& chain) {
 }
 
 std::vector<rpc::Provider> enabled_rows(sqlite::Connection& connection) {
-  sqlite::required_relation(connection, "rpc_providers");
-  sqlite::required_relation(connection, "rpc_chains");
+  const sqlite::Relation relation = sqlite::required_own(connection, "rpc_providers");
+  sqlite::required_own(connection, "rpc_chains");
   const auto chains = known_chains(connection);
   Query rows(connection,
              "SELECT provider_id, chain, url, ws_url, coalesce(operator, provider_id), headers "
-             "FROM rpc_providers WHERE enabled ORDER BY provider_id");
+             "FROM " +
+                 relation.sql() + " WHERE enabled ORDER BY provider_id");
   std::vector<rpc::Provider> providers;
   while (rows.step()) {
     rpc::Provider provider;
@@ -77,8 +79,9 @@ std::vector<rpc::Provider> enabled_rows(sqlite::Connection& connection) {
 }  // namespace
 
 Settings::Settings(sqlite::Connection& connection) {
-  if (!sqlite::find_relation(connection, "", "rpc_settings")) return;
-  Query rows(connection, "SELECT key, value FROM rpc_settings WHERE value IS NOT NULL");
+  const auto relation = sqlite::find_own(connection, "rpc_settings");
+  if (!relation) return;
+  Query rows(connection, "SELECT key, value FROM " + relation->sql() + " WHERE value IS NOT NULL");
   while (rows.step()) values_.emplace(rows.text(0), rows.text(1));
 }
 

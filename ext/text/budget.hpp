@@ -50,6 +50,8 @@ class Budget {
     }
   }
 
+  std::uint64_t steps_used() const { return limits_.steps - left_.steps + (steps_between_pulses - until_pulse_); }
+
   /// One level of nesting, for as long as this stands.
   class Level {
    public:

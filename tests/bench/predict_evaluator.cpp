@@ -114,11 +114,13 @@ std::size_t mismatches(const std::vector<float>& a, const std::vector<float>& b)
 
 void measure(const Shape& shape, std::size_t count) {
   const std::string json = train_shape(shape);
-  const double first = best_seconds(3, [&] { Model::compile(json); });
-  const double read = best_seconds(3, [&] { read_model(json); });
-  const auto model = Model::compile(json);
-  const auto evaluator = choose_evaluator(model->forest());
-  const double compile = best_seconds(3, [&] { choose_evaluator(model->forest()); });
+  const auto bytes = std::as_bytes(std::span(json));
+  rpcroute::text::Budget budget;
+  const double first = best_seconds(3, [&] { Model::compile(bytes, budget); });
+  const double read = best_seconds(3, [&] { read_model(bytes, budget); });
+  const auto model = Model::compile(bytes, budget);
+  const auto evaluator = choose_evaluator(model->forest(), budget);
+  const double compile = best_seconds(3, [&] { choose_evaluator(model->forest(), budget); });
   const ModelInfo info = model->info();
 
   const auto rows = rows_to_predict(count, shape.width);
@@ -127,7 +129,7 @@ void measure(const Shape& shape, std::size_t count) {
   const double own = evaluator_seconds(*evaluator, rows, shape.width, ours) / static_cast<double>(count);
   std::vector<float> walked(count);
   const double flat =
-      evaluator_seconds(FlatForest(model->forest()), rows, shape.width, walked) / static_cast<double>(count);
+      evaluator_seconds(FlatForest(model->forest(), budget), rows, shape.width, walked) / static_cast<double>(count);
 
   const QuietScope quiet;
   Booster booster = Booster::load(rewrite_for_library(model->forest()));

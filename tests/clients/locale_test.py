@@ -10,9 +10,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
-from support import EXTENSION
+import pipeline_test
+from support import EXTENSION, ROOT
 
 # Prints, as JSON, what the C library calls a missing file and what each statement says.
 HOST = """
@@ -28,6 +30,26 @@ for statement in json.loads(sys.argv[3]):
     except sqlite3.Error as error:
         said[statement] = str(error)
 print(json.dumps(said))
+"""
+
+# Runs the pipeline on a database and prints what it made, but for the moments at which it ran.
+PIPELINE = """
+import json, locale, pathlib, sqlite3, sys
+locale.setlocale(locale.LC_ALL, "")
+extension, path, scripts = sys.argv[1:]
+database = sqlite3.connect(path)
+database.enable_load_extension(True)
+database.load_extension(extension)
+for name in ("align", "train", "evaluate", "route_stored"):
+    database.executescript(pathlib.Path(scripts, name + ".sql").read_text())
+made = {"the point": locale.localeconv()["decimal_point"]}
+for table, in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+    rows = database.execute(f"SELECT * FROM {table}")
+    names = [column[0] for column in rows.description]
+    kept = [i for i, name in enumerate(names) if (table, name) not in {
+        ("route_decisions", "timestamp"), ("route_decisions", "decided_ms"), ("rpc_models", "created")}]
+    made[table] = [[names[i] for i in kept], *([row[i] for i in kept] for row in rows)]
+print(json.dumps(made))
 """
 
 POLL = ("SELECT provider_id, method, error_class, error_kind, error FROM rpc_probe(:providers) "
@@ -123,6 +145,33 @@ class Language(unittest.TestCase):
         said = self.same_in_german("SELECT error FROM rpc_probe(:providers) WHERE method = 'ws'", TRAIN, limits=no_threads)
         self.assertEqual(set(said.values()), {"rpc_probe: resource temporarily unavailable",
                                               "train_confirm: resource temporarily unavailable"})
+
+    def test_of_numbers_that_scripts_read_from_json(self):
+        history = pipeline_test.Pipeline()
+        history.setUp()
+        self.addCleanup(history.doCleanups)
+        history.history(200)
+        history.rows("UPDATE rpc_metrics SET timestamp = timestamp + ?", time.time() - history.value(
+            "SELECT max(timestamp) FROM rpc_metrics"))
+        history.rows("UPDATE tx_outcomes SET timestamp = timestamp + ?", time.time() - history.value(
+            "SELECT max(timestamp) FROM tx_outcomes"))
+        history.rows("INSERT INTO route_targets (chain, policy) VALUES ('ethereum-sepolia', 'smart')")
+        history.setting("train_recommended", '{"objective":"reg:squarederror","num_round":20,"min_child_weight":1.5}')
+        made = []
+        for language in ("C.UTF-8", "de_DE.UTF-8"):
+            path = os.path.join(self.directory.name, f"{language}.db")
+            history.rows("VACUUM INTO ?", path)
+            ran = subprocess.run([sys.executable, "-c", PIPELINE, EXTENSION, path, str(ROOT / "sql")], text=True,
+                                 env={**os.environ, "LOCPATH": self.directory.name, "LC_ALL": language},
+                                 capture_output=True)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            made.append(json.loads(ran.stdout))
+        self.assertEqual([found.pop("the point") for found in made], [".", ","])
+        for table, rows in made[0].items():
+            with self.subTest(table):
+                self.assertEqual(made[1][table], rows)
+        decision = dict(zip(made[0]["route_decisions"][0], made[0]["route_decisions"][1]))
+        self.assertEqual(decision["outcome"], "READY")
 
 
 if __name__ == "__main__":

@@ -175,6 +175,18 @@ class Refusals(Database):
         self.content = trained_by_python(rounds=3, max_depth=3).save_raw("json").decode()
         self.add("two", self.content)
 
+    def test_all_rounds_of_an_early_stopped_model_count_and_its_best_is_told(self):
+        rows, label = history(600)
+        matrix = xgboost.DMatrix(rows, label, feature_names=TWO, nthread=1)
+        booster = xgboost.train({"max_depth": 2, "nthread": 1}, matrix, num_boost_round=6)
+        for noted, told in ((None, None), ("3", 3), ("not a number", None), ("-1", None)):
+            booster.set_attr(best_iteration=noted)
+            model = bytes(booster.save_raw("json"))
+            self.assertEqual(self.value("SELECT best_iteration FROM model_info(?)", model), told, noted)
+            self.assertEqual(self.value("SELECT rounds FROM model_info(?)", model), 6)
+            self.assertEqual(self.value("SELECT predict_confirm(?, ?, ?)", model, *map(float, rows[0])),
+                             float(booster.predict(matrix)[0]))
+
     def test_a_wrong_number_of_features_lists_them(self):
         for call in ("predict_confirm('two', 1.0)", "predict_confirm('two', 1, 2, 3)", "predict_confirm('two')",
                      "predict_confirm_contributions('two', 1)"):

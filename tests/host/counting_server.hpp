@@ -33,7 +33,10 @@ class CountingServer {
     tcp::socket(context_).connect(acceptor_.local_endpoint(), ignored);  // wakes accept()
     thread_.join();
     for (auto& connection : connections_) {
-      connection.socket.shutdown(tcp::socket::shutdown_both, ignored);
+      {
+        const std::lock_guard lock(closing_);
+        if (connection.socket.is_open()) connection.socket.shutdown(tcp::socket::shutdown_both, ignored);
+      }
       connection.thread.join();
     }
   }
@@ -56,7 +59,12 @@ class CountingServer {
       acceptor_.accept(socket, error);
       if (error || stopping_) return;
       auto& connection = connections_.emplace_back(Connection{std::move(socket), {}});
-      connection.thread = std::thread([this, &connection] { serve(connection.socket); });
+      connection.thread = std::thread([this, &connection] {
+        serve(connection.socket);
+        const std::lock_guard lock(closing_);
+        boost::system::error_code ignored;
+        connection.socket.close(ignored);  // its descriptor goes with the peer's
+      });
     }
   }
 
@@ -91,6 +99,7 @@ class CountingServer {
   tcp::acceptor acceptor_;
   std::atomic<int> requests_{0};
   std::atomic<bool> stopping_{false};
+  std::mutex closing_;
   std::list<Connection> connections_;
   std::thread thread_;
 };

@@ -151,9 +151,10 @@ TEST_CASE("a statement that names a method in one branch of an OR only is refuse
 TEST_CASE("an execution has its own rows while another statement holds a cursor that was never scanned") {
   Fleet fleet;
   sqlite3_stmt* holder = nullptr;
-  REQUIRE(sqlite3_prepare_v2(fleet.host.db(), "SELECT 1 UNION ALL SELECT samples FROM (SELECT count(*) AS samples FROM "
-                             "t LEFT JOIN rpc_probe r ON r.provider_id = 'nobody' WHERE t.p IS NULL)", -1, &holder,
-                             nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_prepare_v2(fleet.host.db(),
+                             "SELECT 1 UNION ALL SELECT samples FROM (SELECT count(*) AS samples FROM "
+                             "t LEFT JOIN rpc_probe r ON r.provider_id = 'nobody' WHERE t.p IS NULL)",
+                             -1, &holder, nullptr) == SQLITE_OK);
   sqlite3_stmt* other = nullptr;
   REQUIRE(sqlite3_prepare_v2(fleet.host.db(), "SELECT 1 FROM t LEFT JOIN rpc_probe ON t.p = 'z' AND error = t.p", -1,
                              &other, nullptr) == SQLITE_OK);
@@ -186,9 +187,11 @@ void run_inside(sqlite3_context* context, int, sqlite3_value**) {
 TEST_CASE("a statement that a host's function runs inside another is an execution of its own each time") {
   Fleet fleet;
   sqlite3_stmt* polls = nullptr;
-  REQUIRE(sqlite3_prepare_v2(fleet.host.db(), "SELECT count(*) FROM rpc_probe x JOIN rpc_probe y ON x.provider_id = "
-                             "y.provider_id WHERE (SELECT count(*) FROM rpc_probe z WHERE z.provider_id = x.provider_id)",
-                             -1, &polls, nullptr) == SQLITE_OK);
+  REQUIRE(
+      sqlite3_prepare_v2(fleet.host.db(),
+                         "SELECT count(*) FROM rpc_probe x JOIN rpc_probe y ON x.provider_id = "
+                         "y.provider_id WHERE (SELECT count(*) FROM rpc_probe z WHERE z.provider_id = x.provider_id)",
+                         -1, &polls, nullptr) == SQLITE_OK);
   sqlite3_create_function(fleet.host.db(), "polled", 0, SQLITE_UTF8, polls, run_inside, nullptr, nullptr);
   for (int time = 1; time <= 2; ++time) {
     const int before = fleet.requests();

@@ -18,10 +18,12 @@ Rows live(const std::string& url) {
   host.run(
       "CREATE TABLE rpc_models (model TEXT PRIMARY KEY, content, active DEFAULT 0);"
       "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 199) "
-      "INSERT INTO rpc_models SELECT 'm', train_confirm('{\"features\":[\"x\"],\"num_round\":5}', i * 2.0, i), 1 FROM n");
-  return host.run("SELECT predict_confirm(17), round(predict_confirm('m', 150), 3);"
-                  "SELECT ok, block_number FROM rpc_probe('[{\"provider_id\":\"a\",\"url\":\"" +
-                  url + "\"}]')");
+      "INSERT INTO rpc_models SELECT 'm', train_confirm('{\"features\":[\"x\"],\"num_round\":5}', i * 2.0, i), 1 FROM "
+      "n");
+  return host.run(
+      "SELECT predict_confirm(17), round(predict_confirm('m', 150), 3);"
+      "SELECT ok, block_number FROM rpc_probe('[{\"provider_id\":\"a\",\"url\":\"" +
+      url + "\"}]')");
 }
 
 }  // namespace

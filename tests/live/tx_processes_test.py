@@ -33,7 +33,7 @@ class Processes(unittest.TestCase):
 
     def run_at_once(self, paths, sql):
         """The same statements in a shell for each database; what each printed."""
-        shells = [subprocess.Popen(["sqlite3", "-bail", "-json", "-cmd", f".load {EXTENSION}", path],
+        shells = [subprocess.Popen(["sqlite3", "-bail", "-json", "-cmd", ".timeout 10000", "-cmd", f".load {EXTENSION}", path],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                   for path in paths]
         for shell in shells:  # all are up before the first one reads what to do

@@ -132,6 +132,10 @@ class Script(unittest.TestCase):
                 (False, "as the dearest at worst case", unknown, {"state": "rejected", "max_cost_gwei": limit}),
                 (False, "a block's time that a node made up opens nothing",
                  {"gas_used": GAS, "effective_gas_price": price, "block_timestamp": int(long_ago)}),
+                (True, "no more than it can cost, whatever a receipt claims",
+                 {"gas_used": GAS, "effective_gas_price": price, "max_cost_gwei": 1}),
+                (False, "a text is no price", {"state": "timeout", "max_cost_gwei": "nothing"}),
+                (False, "nor is one in a receipt", {"gas_used": "x", "effective_gas_price": "0x1", "max_cost_gwei": limit}),
                 (False, "written by a clock that was ahead", {"max_cost_gwei": limit, "timestamp": time.time() + 9e6})):
             with self.subTest(what):
                 self.assertEqual(self.affordable(database, *earlier), allowed)
@@ -158,6 +162,39 @@ class Script(unittest.TestCase):
                 said.clear()
                 said.update(answers)
                 self.assertEqual(self.affordable(database, spent), allowed)
+
+    def test_two_runs_at_once_spend_the_day_s_money_once(self):
+        """The other run writes down what it spends after this one has looked into the purse."""
+        def spend(method, params):
+            if method == "eth_getTransactionCount" and not spent:
+                spent.append(method)
+                with contextlib.closing(sqlite3.connect(self.path, isolation_level=None)) as other:
+                    other.execute("INSERT INTO tx_outcomes (provider_id, chain, timestamp, state, max_cost_gwei) "
+                                  "VALUES ('a', 'devnet', ?, 'pending', ?)", (time.time(), 2 * WORST_GWEI))
+
+        spent = []
+        urls = {name: self.use(between(url, coming=spend)) for name, url in self.fleet.urls.items()}
+        script(self.database(urls, probe_n=2, max_spend_gwei_per_day=3 * WORST_GWEI), "probe_tx")
+        self.assertEqual(len(self.truth()), 1)
+
+    def test_an_imported_row_that_nobody_can_look_up_stops_nobody_and_says_so(self):
+        database = self.database()
+        odd = [("0x12", None), ("no hash", "0x00"), ("0x" + "g" * 64, None), (b"blob", None)]
+        database.executemany("INSERT INTO tx_outcomes (provider_id, chain, timestamp, state, tx_hash, raw, max_cost_gwei) "
+                             "VALUES ('a', 'devnet', 1, 'pending', ?, ?, 1)", odd)
+        script(database, "probe_tx")
+        found = self.outcomes(database)
+        self.assertEqual([row["state"] for row in found], ["pending"] * len(odd) + ["confirmed"])
+        self.assertEqual({row["error"] for row in found[:-1]}, {"tx_hash is no hash: nobody can be asked for it"})
+
+    def test_a_limit_that_is_no_number_is_refused(self):
+        database = self.database()
+        for limit in ("abc", -1, None):
+            with self.subTest(limit):
+                database.execute("UPDATE rpc_settings SET value = ? WHERE key = 'max_spend_gwei_per_day'", (limit,))
+                with self.assertRaisesRegex(sqlite3.IntegrityError, "max_spend_gwei_per_day must be numbers of 0 or more"):
+                    script(database, "probe_tx")
+        self.assertEqual(self.truth(), [])
 
     def test_the_most_it_can_cost_is_known_before_it_leaves_and_stays(self):
         found = []

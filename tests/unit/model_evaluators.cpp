@@ -4,6 +4,7 @@
 #include "model/bins.hpp"
 #include "model/bitmask.hpp"
 #include "model/booster.hpp"
+#include "model/check_rows.hpp"
 #include "model/error.hpp"
 #include "model/evaluator.hpp"
 #include "model/flat_forest.hpp"
@@ -40,22 +41,24 @@ TEST_CASE("Grid, bit masks and plain forest agree with XGBoost at and around eve
   const std::string method = GENERATE("hist", "exact");
   const std::string depth = GENERATE("3", "6");
   INFO(width << " features, " << objective << ", " << method << ", depth " << depth);
-  const Forest forest = read_model(
+  const Forest forest = forest_of(
       trained(width, objective, "\"num_round\":25,\"tree_method\":\"" + method + "\",\"max_depth\":" + depth));
   const auto rows = test::telling_rows(forest, 5000);
   const auto expected = library_predictions(forest, rows);
 
-  CHECK(mismatches(FlatForest(forest), rows, expected) == 0);
-  const auto bitmask = compile_bitmask(forest, axes(forest));
+  CHECK(mismatches(FlatForest(forest, unlimited()), rows, expected) == 0);
+  const auto bitmask = compile_bitmask(forest, axes(thresholds(forest, unlimited())), unlimited());
   REQUIRE(bitmask);
   CHECK(mismatches(*bitmask, rows, expected) == 0);
-  const auto grid = Grid::compile(forest, axes(forest));
+  const auto grid = Grid::compile(forest, axes(thresholds(forest, unlimited())), unlimited());
   CHECK((grid != nullptr) == (width <= 2));
   if (grid) CHECK(mismatches(*grid, rows, expected) == 0);
 }
 
 TEST_CASE("The evaluator is chosen by what the forest needs", "[model]") {
-  const auto kind = [](const std::string& json) { return std::string(choose_evaluator(read_model(json))->kind()); };
+  const auto kind = [](const std::string& json) {
+    return std::string(choose_evaluator(forest_of(json), unlimited())->kind());
+  };
   CHECK(kind(trained(1)) == "grid");
   CHECK(kind(trained(2)) == "grid");
   CHECK(kind(trained(5)) == "bitmask");
@@ -66,24 +69,26 @@ TEST_CASE("A model that uses two of its features is a grid, however many it take
   TrainingRows rows;
   rows.width = 4;
   for (int i = 0; i < 500; ++i) rows.add(i % 7 + i % 5, std::vector<double>{1, i % 7 + 0.0, 2, i % 5 + 0.0});
-  const auto model = Model::compile(train(rows, small(4, "\"num_round\":10")));
+  const auto model = compiled(train(rows, small(4, "\"num_round\":10")));
   CHECK(model->info().evaluator == "grid");
-  CHECK(model->predict(std::vector<double>{9, 6, missing, 0}) == model->predict(std::vector<double>{1, 6, 2, 0}));
+  CHECK(model->predict(std::vector<double>{9, 6, missing, 0}, unlimited()) ==
+        model->predict(std::vector<double>{1, 6, 2, 0}, unlimited()));
 }
 
 TEST_CASE("A model without a single split predicts its one value", "[model]") {
   TrainingRows rows;
   rows.width = 2;
   for (int i = 0; i < 10; ++i) rows.add(12, std::vector<double>{1, 1});
-  const auto model = Model::compile(train(rows, small(2)));
-  CHECK(model->predict(std::vector<double>{5, missing}) == Approx(12));
+  const auto model = compiled(train(rows, small(2)));
+  CHECK(model->predict(std::vector<double>{5, missing}, unlimited()) == Approx(12));
   CHECK(model->info().parts == 4);
 }
 
 TEST_CASE("A double is rounded to single precision before it meets a threshold", "[model]") {
-  const Forest forest = read_model(trained(1));
-  const float threshold = thresholds(forest)[0].front();
-  const Bins bins(thresholds(forest)[0]);
+  const Forest forest = forest_of(trained(1));
+  const auto cuts = thresholds(forest, unlimited())[0].values;
+  const float threshold = cuts.front();
+  const Bins bins(cuts);
   const double just_below = static_cast<double>(threshold) * (1 - 1e-12);  // rounds up to the threshold
   REQUIRE(just_below < threshold);
   CHECK(bins.find(just_below) == bins.find(threshold));
@@ -130,13 +135,13 @@ TEST_CASE("Thousands of crowded thresholds are found like a few", "[model]") {
 }
 
 TEST_CASE("The self-check meets every threshold and its neighbours", "[model]") {
-  const Forest forest = read_model(trained(2));
-  const auto rows = check_rows(forest, 100, 1'000'000);
+  const Forest forest = forest_of(trained(2));
+  const auto lists = thresholds(forest, unlimited());
   for (std::size_t feature = 0; feature < 2; ++feature) {
+    TellingRows telling(lists);
     std::set<std::uint32_t> seen;
-    for (std::size_t i = feature; i < rows.size(); i += 2) seen.insert(bits(rows[i]));
-    const auto list = thresholds(forest)[feature];
-    for (const float threshold : list) {
+    for (std::size_t i = 0; i < telling.enough(); ++i) seen.insert(bits(telling.next()[feature]));
+    for (const float threshold : lists[feature].values) {
       CHECK(seen.contains(bits(threshold)));
       CHECK(seen.contains(bits(std::nextafter(threshold, -HUGE_VALF))));
       CHECK(seen.contains(bits(std::nextafter(threshold, HUGE_VALF))));
@@ -146,11 +151,11 @@ TEST_CASE("The self-check meets every threshold and its neighbours", "[model]") 
 }
 
 TEST_CASE("An evaluator that is off at one threshold does not pass the self-check", "[model]") {
-  const Forest forest = read_model(trained(3));
-  CHECK_NOTHROW(self_check(forest, *choose_evaluator(forest)));
+  const Forest forest = forest_of(trained(3));
+  CHECK_NOTHROW(self_check(forest, *choose_evaluator(forest, unlimited()), unlimited()));
   Forest other = forest;
   other.trees[7].value[0] = std::nextafter(other.trees[7].value[0], HUGE_VALF);
-  CHECK_THROWS_AS(self_check(forest, *choose_evaluator(other)), ModelError);
+  CHECK_THROWS_AS(self_check(forest, *choose_evaluator(other, unlimited()), unlimited()), ModelError);
 }
 
 }  // namespace

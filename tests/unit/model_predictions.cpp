@@ -26,7 +26,7 @@ std::size_t mismatches(const Model& model, const std::vector<float>& rows, const
   for (std::size_t row = 0; row < expected.size(); ++row) {
     const std::vector<double> features(rows.begin() + static_cast<std::ptrdiff_t>(row * width),
                                        rows.begin() + static_cast<std::ptrdiff_t>((row + 1) * width));
-    if (bits(model.predict(features)) != bits(expected[row])) ++count;
+    if (bits(model.predict(features, unlimited())) != bits(expected[row])) ++count;
   }
   return count;
 }
@@ -56,7 +56,7 @@ TEST_CASE("A model saved by XGBoost 3.4 predicts here what it predicted there", 
   const std::string format = GENERATE(".json", ".ubj");
   INFO(name << format);
   const Example example = read_example(folder / (name + ".expected.json"));
-  const auto model = Model::compile(read_file(folder / (name + format)));
+  const auto model = compiled(read_file(folder / (name + format)));
   CHECK(example.predictions.size() == 200);
   CHECK(mismatches(*model, example.rows, example.predictions) == 0);
 }
@@ -64,8 +64,10 @@ TEST_CASE("A model saved by XGBoost 3.4 predicts here what it predicted there", 
 TEST_CASE("A model saved by the seed's pipeline predicts its published values", "[model]") {
   const auto file = shared_data() / "peer_model_xgboost_3_2.json";
   if (!std::filesystem::exists(file)) return;
-  const auto model = Model::compile(read_file(file));
-  const auto predict = [&](double latency, double lag) { return model->predict(std::vector<double>{latency, lag}); };
+  const auto model = compiled(read_file(file));
+  const auto predict = [&](double latency, double lag) {
+    return model->predict(std::vector<double>{latency, lag}, unlimited());
+  };
   CHECK(predict(120, 0) == Approx(11.42008).epsilon(1e-6));
   CHECK(predict(450, 3) == Approx(22.672630).epsilon(1e-6));
   CHECK(predict(8000, 8) == Approx(13.454953).epsilon(1e-6));
@@ -78,7 +80,7 @@ TEST_CASE("A prediction equals the library's for every objective that can be tra
   const std::size_t width = GENERATE(1, 2, 5);
   INFO(objective << ", " << width << " features");
   const std::string json = trained(width, objective);
-  const auto model = Model::compile(json);
+  const auto model = compiled(json);
   const auto rows = telling_rows(model->forest(), 5000);
 
   const QuietScope quiet;
@@ -88,18 +90,19 @@ TEST_CASE("A prediction equals the library's for every objective that can be tra
 
 TEST_CASE("Threads share one model, compile their own and explain at once", "[model]") {
   const std::string json = trained(3);
-  const auto model = Model::compile(json);
-  Explainer explainer(model);
+  const auto model = compiled(json);
+  Explainer explainer(model, unlimited());
   const std::vector<double> row{300, 2, 500};
-  const float expected = model->predict(row);
-  const float bias = explainer.explain(row).bias;
+  const float expected = model->predict(row, unlimited());
+  const float bias = explainer.explain(row, unlimited()).bias;
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       for (int repeat = 0; repeat < 5; ++repeat) {
-        if (model->predict(row) != expected || Model::compile(json)->predict(row) != expected) ++wrong;
-        if (explainer.explain(row).bias != bias) ++wrong;
+        if (model->predict(row, unlimited()) != expected || compiled(json)->predict(row, unlimited()) != expected)
+          ++wrong;
+        if (explainer.explain(row, unlimited()).bias != bias) ++wrong;
       }
     });
   }
@@ -115,17 +118,18 @@ std::size_t threads_of_this_process() {
 TEST_CASE("Compiling, predicting and explaining start no thread, so a forked child can do the same", "[model]") {
   const std::string json = trained(2);
   const std::size_t before = threads_of_this_process();
-  const auto model = Model::compile(json);
-  Explainer explainer(model);
+  const auto model = compiled(json);
+  Explainer explainer(model, unlimited());
   const std::vector<double> row{300, 2};
-  const float bias = explainer.explain(row).bias;
+  const float bias = explainer.explain(row, unlimited()).bias;
   CHECK(threads_of_this_process() <= before);
 
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);  // a hang ends as a signal
-    const auto again = Model::compile(json);
-    const bool same = again->predict(row) == model->predict(row) && Explainer(again).explain(row).bias == bias;
+    const auto again = compiled(json);
+    const bool same = again->predict(row, unlimited()) == model->predict(row, unlimited()) &&
+                      Explainer(again, unlimited()).explain(row, unlimited()).bias == bias;
     _exit(same ? 0 : 1);
   }
   int status = -1;

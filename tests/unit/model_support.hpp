@@ -12,15 +12,36 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "model/evaluator.hpp"
 #include "model/forest.hpp"
+#include "model/limits.hpp"
 #include "model/train.hpp"
 
 namespace rpcroute::model::test {
+
+/// A budget that is never used up.
+inline text::Budget& unlimited() {
+  thread_local text::Budget budget;
+  return budget;
+}
+
+inline std::shared_ptr<const Model> compiled(std::string_view content) {
+  text::Budget budget(limits::model(content.size()));
+  return Model::compile(std::as_bytes(std::span(content)), budget);
+}
+
+inline Forest forest_of(std::string_view content) {
+  text::Budget budget(limits::model(content.size()));
+  return read_model(std::as_bytes(std::span(content)), budget);
+}
 
 constexpr float missing = std::numeric_limits<float>::quiet_NaN();
 

@@ -65,7 +65,7 @@ TEST_CASE("Another seed gives another sample of the rows", "[model]") {
 
 TEST_CASE("A trained model knows the names of its features and its rounds", "[model]") {
   const auto params = parse_params(R"({"features":["latency_ms","block_lag"],"n_estimators":7})");
-  const auto model = Model::compile(train(fleet(500, 2), params));
+  const auto model = compiled(train(fleet(500, 2), params));
   CHECK(model->feature_names() == std::vector<std::string>{"latency_ms", "block_lag"});
   CHECK(model->info().rounds == 7);
   CHECK(model->info().objective == "reg:squarederror");
@@ -76,7 +76,7 @@ TEST_CASE("Prediction starts from the labels' mean, unless base_score says other
   rows.width = 1;
   for (const double label : {10.0, 20.0, 60.0}) rows.add(label, std::vector<double>{1});
   const auto base = [&](const std::string& more) {
-    return read_model(train(rows, small(1, "\"num_round\":1" + more))).base_score;
+    return forest_of(train(rows, small(1, "\"num_round\":1" + more))).base_score;
   };
   CHECK(base("") == 30);
   CHECK(base(R"(,"base_score":0.5)") == 0.5);
@@ -87,11 +87,11 @@ TEST_CASE("Prediction starts from the labels' mean, unless base_score says other
 TEST_CASE("A monotone constraint on the lag keeps predictions from falling as it grows", "[model]") {
   const std::string constraint = GENERATE(R"([0,1])", R"({"x1":1})", R"x("(0,1)")x");
   const auto model =
-      Model::compile(train(fleet(2000, 2), small(2, R"("num_round":30,"monotone_constraints":)" + constraint)));
+      compiled(train(fleet(2000, 2), small(2, R"("num_round":30,"monotone_constraints":)" + constraint)));
   for (double latency = 10; latency < 1000; latency += 50) {
     float last = 0;
     for (double lag = 0; lag <= 9; ++lag) {
-      const float seconds = model->predict(std::vector<double>{latency, lag});
+      const float seconds = model->predict(std::vector<double>{latency, lag}, unlimited());
       CHECK(seconds >= last);
       last = seconds;
     }
