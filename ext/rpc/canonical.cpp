@@ -1,7 +1,8 @@
 #include "rpc/canonical.hpp"
 
-#include <algorithm>
+#include <numeric>
 #include <stdexcept>
+#include <vector>
 
 #include "rpc/canonical_writer.hpp"
 #include "rpc/classify.hpp"
@@ -86,9 +87,18 @@ void write_canonical(std::string_view text, std::string_view method, text::Budge
 }
 
 std::string canonical_within(std::string_view json, std::string_view method, text::Budget& budget) {
-  CanonicalWriter writer(budget);
+  std::vector<std::string> parts;  // a single string would hold three times its size when it grows
+  CanonicalWriter writer(budget, [&](std::string& part) { parts.push_back(std::move(part)); });
   write_canonical(json, method, budget, writer);
-  return writer.take();
+  writer.finish();
+  std::string text;
+  text.reserve(std::accumulate(parts.begin(), parts.end(), std::size_t{0},
+                               [](std::size_t size, const std::string& part) { return size + part.size(); }));
+  for (std::string& part : parts) {
+    text += part;
+    std::string().swap(part);
+  }
+  return text;
 }
 
 }  // namespace
@@ -101,7 +111,7 @@ std::string canonical(std::string_view json, std::string_view method, const text
 std::string canonical_digest(std::string_view json, std::string_view method, const text::Pulse& pulse) {
   text::Budget budget(pulse);
   text::Sha256 sha256;
-  CanonicalWriter writer(budget, [&](std::string_view part) { sha256.add(part); });
+  CanonicalWriter writer(budget, [&](const std::string& part) { sha256.add(part); });
   write_canonical(json, method, budget, writer);
   writer.finish();
   return sha256.hex();

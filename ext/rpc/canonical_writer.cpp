@@ -15,22 +15,33 @@ using text::JsonType;
 using text::OrderedMember;
 
 /// A member that is called otherwise in the canonical form.
-constexpr Marks is_parity = 1U << 30;  ///< `v` of a typed transaction
-constexpr Marks is_input = 1U << 31;   ///< `data` of a transaction
+constexpr Marks is_parity = 1U << 29;  ///< `v` of a typed transaction
+constexpr Marks is_input = 1U << 30;   ///< `data` of a transaction
 
-char lower_digit(char c) {
-  if (c >= '0' && c <= '9') return c;
-  const char small = static_cast<char>(c | 0x20);
-  return small >= 'a' && small <= 'f' ? small : '\0';
+/// Lower case, unless one of them is no hexadecimal digit.
+bool append_hexadecimal(std::string_view digits, std::string& text) {
+  const std::size_t begin = text.size();
+  text += digits;
+  bool is_hexadecimal = true;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    const char small = static_cast<char>(text[i] | 0x20);
+    const bool is_letter = small >= 'a' && small <= 'f';
+    is_hexadecimal = is_hexadecimal && (is_letter || (text[i] >= '0' && text[i] <= '9'));
+    if (is_letter) text[i] = small;
+  }
+  return is_hexadecimal;
+}
+
+Marks no_marks(std::string_view) {
+  return 0;
 }
 
 /// The members of one object, which stand in order behind those of the objects around it.
 class Members {
  public:
-  Members(const Json& object, std::vector<OrderedMember>& all, text::Budget& budget)
+  Members(const Json& object, Place place, std::vector<OrderedMember>& all, text::Budget& budget)
       : object_(object), all_(all), first_(all.size()) {
-    for (const text::JsonMember& member : object.members()) all_.push_back({member.position});
-    text::order_by_name(object, all_, first_, budget);
+    text::append_ordered(object, place == Place::solana ? no_marks : marks_of, all_, budget);
   }
   ~Members() { all_.resize(first_); }
   Members(const Members&) = delete;
@@ -39,8 +50,9 @@ class Members {
   /// Leaves those on which nodes agree. Returns the object's kind.
   Marks settle() {
     Marks all = 0;
-    for (std::size_t i = first_; i < all_.size(); ++i) all |= all_[i].mark = marks_of(source_name(all_[i]));
+    for (std::size_t i = first_; i < all_.size(); ++i) all |= all_[i].mark;
     const Marks kind = kind_of(all);
+    if ((all & (kind | is_optional)) == 0) return kind;
     drop_if([&](const OrderedMember& member) {
       if (kind != 0 && (member.mark & kind) == 0) return true;
       return (kind != 0 || (member.mark & is_optional) != 0) && object_.member(member.position).value.is_null();
@@ -146,13 +158,9 @@ void CanonicalWriter::write_text(std::string_view text, std::string_view source,
   json_ += '"';
   if (place != Place::quantity || !text::append_canonical_quantity(text, json_)) {
     json_ += "0x";
-    for (const char c : text.substr(2)) {
-      const char digit = lower_digit(c);
-      if (digit == '\0') {
-        json_.resize(begin);
-        return write_literal(text, source);
-      }
-      json_ += digit;
+    if (!append_hexadecimal(text.substr(2), json_)) {
+      json_.resize(begin);
+      return write_literal(text, source);
     }
   }
   json_ += '"';
@@ -186,7 +194,7 @@ void CanonicalWriter::write_array(const Json& array, Place place) {
 }
 
 void CanonicalWriter::write_object(const Json& object, Place place) {
-  Members members(object, members_, budget_);
+  Members members(object, place, members_, budget_);
   const Marks kind = place == Place::solana ? 0 : members.settle();
   char separator = '{';
   for (std::size_t i = members.begin(); i < members.end(); ++i) {
@@ -201,8 +209,8 @@ void CanonicalWriter::write_object(const Json& object, Place place) {
 }
 
 void CanonicalWriter::drain_some() {
-  constexpr std::size_t enough = std::size_t{1} << 16;
-  if (!drain_ || json_.size() < enough) return;
+  constexpr std::size_t enough = std::size_t{1} << 18;
+  if (json_.size() < enough) return;
   drain_(json_);
   json_.clear();
 }

@@ -20,10 +20,10 @@ enum class Place { data, quantity, solana };
 
 class CanonicalWriter {
  public:
-  using Drain = std::function<void(std::string_view)>;
+  /// Takes what is written, part by part; it may keep the string.
+  using Drain = std::function<void(std::string& part)>;
 
-  /// What is written is handed on to `drain` as it grows; without one it is kept for take().
-  explicit CanonicalWriter(text::Budget& budget, Drain drain = {}) : budget_(budget), drain_(std::move(drain)) {}
+  CanonicalWriter(text::Budget& budget, Drain drain) : budget_(budget), drain_(std::move(drain)) {}
 
   /// Recursion is bounded by text::max_json_depth.
   void write(const text::Json& value, Place place);
@@ -35,7 +35,6 @@ class CanonicalWriter {
 
   /// Hands on what is left.
   void finish() { drain_(json_); }
-  std::string take() { return std::move(json_); }
 
  private:
   void write_number(std::string_view number, Place place);

@@ -114,6 +114,8 @@ const std::unordered_map<std::string_view, Marks> fields{
     {"yParity", is_quantity | in_transaction},
 };
 
+constexpr std::size_t longest_name = 21;
+
 constexpr std::array<std::string_view, 13> quantity_methods{"eth_blockNumber",
                                                             "eth_chainId",
                                                             "eth_gasPrice",
@@ -131,6 +133,7 @@ constexpr std::array<std::string_view, 13> quantity_methods{"eth_blockNumber",
 }  // namespace
 
 Marks marks_of(std::string_view name) {
+  if (name.empty() || name.front() < 'a' || name.front() > 'z' || name.size() > longest_name) return 0;
   const auto found = fields.find(name);
   return found == fields.end() ? 0 : found->second;
 }

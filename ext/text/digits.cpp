@@ -11,6 +11,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
+constexpr std::size_t most_digits = 155;  // of a quantity in decimal: 512 bits
+
 bool is_decimal(char c) {
   return c >= '0' && c <= '9';
 }
@@ -24,7 +26,6 @@ std::uint64_t value_of(std::string_view digits) {
 
 /// In hexadecimal, by Horner's rule on words.
 bool append_decimal_quantity(std::string_view digits, std::string& text) {
-  constexpr std::size_t most_digits = 155;
   constexpr std::size_t at_once = 18;
   constexpr std::uint64_t ten_to_18 = 1'000'000'000'000'000'000;
   if (digits.size() > most_digits) return false;
@@ -103,10 +104,11 @@ Decimal decimal_of(std::string_view mantissa, std::int64_t exponent) {
 }  // namespace
 
 void append_canonical_number(std::string_view number, std::string& text) {
-  constexpr std::int64_t longest_plain = 400;  // beyond it the exponent is written
+  constexpr std::int64_t most_zeros = 20;  // more are told by an exponent, or 1e300 would grow a hundredfold
   constexpr std::int64_t farthest = std::int64_t{1} << 60;
   const bool is_negative = number.starts_with('-');
-  if (number.size() <= longest_plain && std::all_of(number.begin() + is_negative, number.end(), is_decimal)) {
+  if (std::all_of(number.begin() + is_negative, number.end(), is_decimal) &&
+      number.size() - std::min(number.find_last_not_of('0'), number.size()) <= most_zeros) {
     text += number == "-0" ? "0" : number;
     return;
   }
@@ -129,7 +131,7 @@ void append_canonical_number(std::string_view number, std::string& text) {
   if (is_negative) text += '-';
   const std::int64_t size = decimal.size();
   const auto count = static_cast<std::size_t>(size);
-  if (std::abs(decimal.exponent) > longest_plain) {
+  if (decimal.exponent > most_zeros || -decimal.exponent - size > most_zeros) {
     decimal.append_digits(0, count, text);
     (text += 'e') += std::to_string(decimal.exponent);
   } else if (decimal.exponent >= 0) {
@@ -149,8 +151,14 @@ void append_canonical_number(std::string_view number, std::string& text) {
 
 bool append_canonical_quantity(std::string_view number, std::string& text) {
   if (number.starts_with("0x")) return append_hexadecimal_quantity(number.substr(2), text);
-  const bool is_integer = !number.empty() && std::all_of(number.begin(), number.end(), is_decimal);
-  return is_integer && append_decimal_quantity(number, text);
+  const std::size_t e = std::min(number.find('e'), number.size());
+  const std::string_view digits = number.substr(0, e);
+  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), is_decimal)) return false;
+  if (e == number.size()) return append_decimal_quantity(digits, text);
+  std::size_t zeros = 0;
+  const auto [end, error] = std::from_chars(number.data() + e + 1, number.data() + number.size(), zeros);
+  if (error != std::errc() || end != number.data() + number.size() || zeros > most_digits) return false;
+  return append_decimal_quantity(std::string(digits) + std::string(zeros, '0'), text);
 }
 
 }  // namespace rpcroute::text

@@ -73,9 +73,9 @@ class Json {
   friend class JsonChildren;
 
   Json(const JsonTree* tree, std::uint32_t node, std::uint32_t end) : tree_(tree), node_(node), end_(end) {}
-  /// Of an array or object, the child at a node, and the node behind the last.
+  /// Of an array or object: the child at a node; where it ends in the source.
   Json child(std::uint32_t node) const;
-  std::uint32_t stop() const;
+  std::uint32_t end_of(std::uint32_t child) const;
 
   const JsonTree* tree_ = nullptr;
   std::uint32_t node_ = 0;  // in the tree
@@ -125,12 +125,17 @@ class JsonTree {
   /// Grows where it lies, as a vector cannot: at its peak that would hold three times what it needs.
   class Nodes {
    public:
-    void push_back(Node node);
+    void push_back(Node node) {
+      if (size_ == capacity_) grow();
+      nodes_.get()[size_++] = node;
+    }
     std::uint32_t size() const { return size_; }
     Node& operator[](std::uint32_t i) { return nodes_.get()[i]; }
     const Node& operator[](std::uint32_t i) const { return nodes_.get()[i]; }
 
    private:
+    void grow();
+
     struct Free {
       void operator()(Node* nodes) const { std::free(nodes); }
     };
@@ -139,8 +144,18 @@ class JsonTree {
     std::uint32_t capacity_ = 0;
   };
 
-  std::uint32_t behind(std::uint32_t node) const;
-  std::string_view text_of(std::uint32_t node) const;
+  bool has_children(std::uint32_t node) const { return nodes_[node].type >= static_cast<unsigned>(JsonType::array); }
+
+  /// The node behind a value and all that is in it.
+  std::uint32_t behind(std::uint32_t node) const {
+    return has_children(node) ? nodes_[node].extent : node + 1 + nodes_[node].is_escaped;
+  }
+
+  std::string_view text_of(std::uint32_t node) const {
+    const Node& text = nodes_[node];
+    if (!text.is_escaped) return {source_.data() + text.begin + 1, text.extent - 2U};
+    return {decoded_.data() + nodes_[node + 1].begin, nodes_[node + 1].extent};
+  }
 
   std::string_view source_;
   Nodes nodes_;
@@ -153,11 +168,11 @@ class JsonTree {
 template <class Child>
 class JsonChildren {
  public:
-  struct End {};
   class Iterator {
    public:
     Iterator(const Json& parent, std::uint32_t node) : parent_(parent), node_(node) {}
-    bool operator==(End) const { return node_ == parent_.stop(); }
+    bool operator==(const Iterator& other) const { return node_ == other.node_; }
+    std::uint32_t position() const { return node_; }
     Child operator*() const {
       if constexpr (of_members) {
         return parent_.member(node_);
@@ -178,15 +193,52 @@ class JsonChildren {
   };
 
   Iterator begin() const { return {parent_, first_}; }
-  End end() const { return {}; }
-  bool empty() const { return begin() == end(); }
+  Iterator end() const { return {parent_, stop_}; }
+  bool empty() const { return first_ == stop_; }
 
  private:
   friend class Json;
-  JsonChildren(const Json& parent, std::uint32_t first) : parent_(parent), first_(first) {}
+  JsonChildren(const Json& parent, std::uint32_t first, std::uint32_t stop)
+      : parent_(parent), first_(first), stop_(stop) {}
   Json parent_;
   std::uint32_t first_;
+  std::uint32_t stop_;
 };
+
+inline JsonType Json::type() const {
+  return tree_ == nullptr ? JsonType::absent : static_cast<JsonType>(tree_->nodes_[node_].type);
+}
+
+inline std::string_view Json::source() const {
+  if (tree_ == nullptr) return {};
+  const JsonTree::Node& node = tree_->nodes_[node_];
+  return {tree_->source_.data() + node.begin, tree_->has_children(node_) ? end_ - node.begin : node.extent};
+}
+
+inline std::string_view Json::text() const {
+  return is_text() ? tree_->text_of(node_) : std::string_view();
+}
+
+inline std::string_view Json::name(std::uint32_t position) const {
+  return tree_->text_of(position);
+}
+
+inline Json Json::child(std::uint32_t node) const {
+  return {tree_, node, tree_->has_children(node) ? end_of(node) : 0};
+}
+
+inline JsonMember Json::member(std::uint32_t position) const {
+  return {name(position), Json(tree_, position, 0), child(tree_->behind(position)), position};
+}
+
+inline JsonChildren<Json> Json::elements() const {
+  return is_array() ? JsonChildren<Json>(*this, node_ + 1, tree_->behind(node_)) : JsonChildren<Json>({}, 0, 0);
+}
+
+inline JsonChildren<JsonMember> Json::members() const {
+  using Members = JsonChildren<JsonMember>;
+  return is_object() ? Members(*this, node_ + 1, tree_->behind(node_)) : Members({}, 0, 0);
+}
 
 /// `text`, which is valid UTF-8, as a JSON string literal.
 std::string json_literal(std::string_view text);

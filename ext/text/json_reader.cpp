@@ -3,6 +3,7 @@
 #include <rapidjson/reader.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::uint32_t largest = (std::uint32_t{1} << 28) - 1;  // what a node's extent holds
 constexpr std::size_t stretch = std::size_t{1} << 16;            // bytes between two looks at the budget
+constexpr std::size_t bytes_a_step = 16;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -47,7 +49,23 @@ std::size_t number_length(std::string_view text) {
   return at;
 }
 
-/// The text as RapidJSON reads it: each number is a 0, since it refuses what no double holds.
+/// How many bytes at the front of `text` stand for themselves in a string: no quote, no escape, no control character.
+std::size_t plain_length(std::string_view text) {
+  constexpr std::uint64_t ones = 0x0101010101010101;
+  constexpr std::uint64_t highs = 0x8080808080808080;
+  const auto has_zero = [](std::uint64_t word) { return (word - ones) & ~word & highs; };
+  std::size_t at = 0;
+  for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    const std::uint64_t below_space = (word - ones * ' ') & ~word & highs;
+    if (has_zero(word ^ ones * '"') | has_zero(word ^ ones * '\\') | below_space) break;
+  }
+  while (at < text.size() && text[at] != '"' && text[at] != '\\' && static_cast<unsigned char>(text[at]) >= ' ') ++at;
+  return at;
+}
+
+/// The text as RapidJSON reads it. What needs no decoding is shown in short: each number as 0, since it refuses those
+/// that no double holds, and a string without escapes as an empty one.
 class Stream {
  public:
   using Ch = char;
@@ -57,7 +75,7 @@ class Stream {
 
   Ch Peek() { return at_ != end_ || refill() ? *at_ : '\0'; }
   Ch Take() { return at_ != end_ || refill() ? *at_++ : '\0'; }
-  std::size_t Tell() const { return static_cast<std::size_t>((in_number_ ? behind_number_ : at_) - text_.data()); }
+  std::size_t Tell() const { return static_cast<std::size_t>((is_showing_ ? behind_token_ : at_) - text_.data()); }
 
   // Of a stream that is read in place.
   Ch* PutBegin() { return nullptr; }
@@ -65,32 +83,45 @@ class Stream {
   void Flush() {}
   std::size_t PutEnd(Ch*) { return 0; }
 
-  /// Where the next token begins behind so many bytes, the text's size when none does. Sees to it that a number is
-  /// shown as 0.
+  /// Where the next token begins behind so many bytes; the text's size when none does. Sees to what it is shown as.
   std::size_t foresee(std::size_t behind) {
+    leave_token();
     const char* token = at_ + behind;
     while (token != text_end_ && (is_blank(*token) || *token == ',' || *token == ':')) ++token;
     const auto begin = static_cast<std::size_t>(token - text_.data());
-    if (token == text_end_ || (*token != '-' && !is_digit(*token))) return begin;
-    const std::size_t length = number_length(text_.substr(begin));
-    if (length == 0) return begin;  // what is none is RapidJSON's to refuse
-    end_ = number_ = token;
-    behind_number_ = token + length;
+    if (token == text_end_) return begin;
+    if (*token == '-' || is_digit(*token)) {
+      if (const std::size_t length = number_length(text_.substr(begin))) show(token, length, "0");
+    } else if (*token == '"') {
+      const std::size_t length = 1 + plain_length(text_.substr(begin + 1));
+      if (token + length != text_end_ && token[length] == '"') show(token, length + 1, "\"\"");
+    }
     return begin;
   }
 
  private:
+  void show(const char* token, std::size_t length, std::string_view shown) {
+    end_ = token_ = token;
+    behind_token_ = token + length;
+    shown_ = shown;
+    budget_.steps(length / bytes_a_step);
+  }
+
+  void leave_token() {
+    if (std::exchange(is_showing_, false)) at_ = end_ = behind_token_;
+  }
+
   bool refill() {
-    if (at_ == number_) {
-      number_ = nullptr;
-      in_number_ = true;
-      at_ = "0";
-      end_ = at_ + 1;
+    if (at_ == token_) {
+      token_ = nullptr;
+      is_showing_ = true;
+      at_ = shown_.data();
+      end_ = at_ + shown_.size();
       return true;
     }
-    if (std::exchange(in_number_, false)) at_ = behind_number_;
+    leave_token();
     const std::size_t length = std::min(static_cast<std::size_t>(text_end_ - at_), stretch);
-    budget_.steps(length / 8);
+    budget_.steps(length / bytes_a_step);
     end_ = at_ + length;
     return length > 0;
   }
@@ -100,16 +131,17 @@ class Stream {
   const char* at_;
   const char* end_;
   const char* const text_end_;
-  const char* number_ = nullptr;  // the next to come
-  const char* behind_number_ = nullptr;
-  bool in_number_ = false;
+  const char* token_ = nullptr;  // the next to come that is shown in short
+  const char* behind_token_ = nullptr;
+  std::string_view shown_;
+  bool is_showing_ = false;
 };
 
 /// How much of the text is valid UTF-8.
 std::size_t valid_length(std::string_view text, Budget& budget) {
   std::size_t valid = 0;
   while (const std::size_t more = valid_utf8_length(text.substr(valid, stretch))) {
-    budget.steps(more / 8);
+    budget.steps(more / bytes_a_step);
     valid += more;
   }
   return valid;
@@ -139,7 +171,7 @@ class JsonTree::Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
 
   bool String(const char* text, rapidjson::SizeType size, bool) {
     const std::size_t length = stream_.Tell() - begin_;
-    const bool is_escaped = length != size + 2;  // every escape is longer than what it stands for
+    const bool is_escaped = size != 0;  // without escapes it was shown as an empty one
     if (is_escaped && valid_utf8_length({text, size}) != size) {
       problem_ = "a text holds half of a surrogate pair";
       return false;
