@@ -4,6 +4,7 @@ import decimal
 import itertools
 import json
 import os
+import pickle
 import random
 import sqlite3
 import threading
@@ -213,6 +214,54 @@ class Refusals(Database):
                      "predict_confirm_named(NULL, '{}')"):
             self.refused("rpc_models.*sql/schema.sql", f"SELECT {call}")
         self.assertIsNotNone(self.value("SELECT predict_confirm(?, 1, 2)", self.content))
+
+    def test_a_file_of_another_kind_says_how_to_save_it_however_it_comes(self):
+        booster = booster_of(self.content)
+        binary = bytes(booster.save_raw("deprecated"))
+        for kind, content in {"binary": binary, "with a header": b"binf" + binary, "pickle": pickle.dumps(booster),
+                              "empty": b""}.items():
+            advice = r"model refused: it does not begin with '\{'.*binary files and pickles.*JSON"
+            self.rows("INSERT OR REPLACE INTO rpc_models (model, content) VALUES ('other', ?)", content)
+            with self.subTest(kind):
+                self.refused("predict_confirm: model 'other': " + advice, "SELECT predict_confirm('other', 1, 2)")
+                self.refused("predict_confirm: " + advice, "SELECT predict_confirm(?, 1, 2)", content)
+                self.refused("model_info: " + advice, "SELECT * FROM model_info(?)", content)
+                if b"\0" in content:
+                    self.refused(advice, "SELECT predict_confirm(?, 1, 2)", content.decode("latin-1"))
+
+    def test_json_behind_blanks_or_a_byte_order_mark_is_a_model(self):
+        expected = self.value("SELECT predict_confirm('two', 900.0, 4)")
+        for lead in (" ", "\n\t\r ", "\ufeff", "\ufeff\n"):
+            for content in (lead + self.content, (lead + self.content).encode()):
+                with self.subTest(lead=lead, form=type(content).__name__):
+                    self.assertEqual(self.value("SELECT predict_confirm(?, 900.0, 4)", content), expected)
+                    self.rows("INSERT OR REPLACE INTO rpc_models (model, content) VALUES ('led', ?)", content)
+                    self.assertEqual(self.value("SELECT predict_confirm('led', 900.0, 4)"), expected)
+                    self.refused("model refused: .* at byte [1-9]", "SELECT predict_confirm(?, 1, 2)", content[:-9])
+        for name in (" two", "[1]", "12", "binf", "ccopy_reg", "\ufeff"):
+            self.refused("no model '.*' in rpc_models", "SELECT predict_confirm(?, 1, 2)", name)
+
+    def test_only_a_table_of_the_main_database_is_read(self):
+        one, other = (trained_by_python(rounds=2, max_depth=depth).save_raw("json").decode() for depth in (1, 3))
+        self.database.executescript("DROP TABLE rpc_models; ATTACH ':memory:' AS aside;")
+        for schema, content in (("main", one), ("temp", other), ("aside", other)):
+            self.rows(f"CREATE TABLE {schema}.rpc_models AS SELECT 'm' AS model, ? AS content, 1 AS active", content)
+        for call in ("predict_confirm('m', 900.0, 4)", "predict_confirm(900.0, 4)"):
+            self.assertEqual(self.value(f"SELECT {call}"), self.value("SELECT predict_confirm(?, 900.0, 4)", one))
+        self.rows("DROP TABLE main.rpc_models")
+        for call in ("predict_confirm('m', 900.0, 4)", "predict_confirm(900.0, 4)"):
+            self.refused("no table rpc_models", f"SELECT {call}")
+        self.rows("CREATE TABLE elsewhere AS SELECT 'm' AS model, ? AS content, 1 AS active", one)
+        self.rows("CREATE VIEW main.rpc_models AS SELECT * FROM elsewhere")
+        for call in ("predict_confirm('m', 900.0, 4)", "predict_confirm(900.0, 4)",
+                     "(SELECT trees FROM model_info('m'))"):
+            self.refused("rpc_models is a view", f"SELECT {call}")
+
+    def test_a_name_among_many_is_found_in_features_that_name_more(self):
+        given = json.dumps({**{f"more{i}": i for i in range(5000)}, "block_lag": 4, "latency_ms": 900.0})
+        self.assertEqual(self.value("SELECT predict_confirm_named('two', ?)", given),
+                         self.value("SELECT predict_confirm('two', 900.0, 4)"))
+        self.refused("features lack 'block_lag'", "SELECT predict_confirm_named('two', ?)", '{"latency_ms": 1}')
 
     def test_two_active_rows_are_one_too_many(self):
         self.rows("DROP INDEX rpc_models_active")

@@ -389,12 +389,33 @@ class Attached(unittest.TestCase):
             for call in ("asof_join('{}', NULL, 't', NULL, x)", "\"ASOF_JOIN\"('{}', 'pin', 't', '1111', x)"):
                 for definition in definitions:
                     with self.subTest(written(definition, call.format(source))):
-                        self.inbox([call.format(source)], lambda _, call: [
-                            "CREATE TABLE g (x, y)", "INSERT INTO g (x) VALUES (6), (8)", "CREATE INDEX gi ON g (x)",
-                            "PRAGMA writable_schema = ON",
-                            "UPDATE sqlite_schema SET sql = '" + written(definition, call).replace("'", "''") +
-                            f"' WHERE name = '{definition.split()[2]}'"])
+                        self.plant(definition, written(definition, call.format(source)))
                         self.assert_nothing_learnt([call], visit)
+
+    def plant(self, definition, written):
+        """The stranger's file with a table g or an index on it that is defined as `written`."""
+        self.inbox([written], lambda _, sql: [
+            "CREATE TABLE g (x, y)", "INSERT INTO g (x) VALUES (6), (8)", "CREATE INDEX gi ON g (x)",
+            "PRAGMA writable_schema = ON",
+            "UPDATE sqlite_schema SET sql = '" + sql.replace("'", "''") + f"' WHERE name = '{definition.split()[2]}'"])
+
+    def test_a_model_is_not_read_from_a_definition_of_a_file_that_is_not_trusted(self):
+        definitions = ["CREATE TABLE g (x, y, CHECK ({} < 3))", "CREATE TABLE g (x, y DEFAULT ({}))",
+                       "CREATE TABLE g (x, y AS ({}))", "CREATE TABLE g (x, y AS ({}) STORED)",
+                       "CREATE INDEX gi ON g ({})", "CREATE INDEX gi ON g (y) WHERE {} < 3"]
+        visit = self.attempts(
+            "INSERT INTO inbox.g (x) VALUES (3)", "SELECT * FROM inbox.g", "SELECT x FROM inbox.g WHERE y < 3",
+            "INSERT INTO inbox.kept SELECT x FROM inbox.g", "PRAGMA inbox.integrity_check", "REINDEX", "VACUUM inbox",
+            "INSERT INTO inbox.g (x) SELECT predict_confirm('m', 100, 2)",
+            "INSERT INTO inbox.g (x) SELECT predict_confirm_named(NULL, '{{\"a\":1,\"b\":2}}')")
+        for call in (call.format() for call in MODELS if not call.startswith("(SELECT")):
+            for definition in definitions:
+                for late in (False, True):
+                    with self.subTest(definition.format(call), loaded="late" if late else "first"):
+                        self.plant(definition, definition.format(call))
+                        few, many = (self.session([("1111", 1.0)], [call], visit, "OFF", model=("m", rounds), late=late)
+                                     for rounds in (1.0, 6.0))
+                        self.assertEqual(few, many)
 
 
 def shown_by(database, statement):
