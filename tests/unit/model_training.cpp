@@ -1,10 +1,12 @@
 // Training: the same rows give the same bytes, and what cannot be meant is an error.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <future>
 #include <numeric>
 
 #include "model/evaluator.hpp"
 #include "model/train.hpp"
+#include "model/worker.hpp"
 #include "model/xgboost_library.hpp"
 #include "model_support.hpp"
 
@@ -161,20 +163,42 @@ TEST_CASE("Training tells its progress and ends when it is interrupted", "[model
   CHECK(seen == std::vector<int>{1, 2, 3});
 }
 
-TEST_CASE("A round that takes long is left to itself when it is interrupted", "[model]") {
-  const auto rows = fleet(3000, 2);
-  const auto params = small(2, R"("num_round":1,"num_parallel_tree":1000)");
-  std::vector<int> seen;
-  const auto progress = [&](int done, int) { seen.push_back(done); };
-  std::size_t pulses = 0;
-  text::Budget counting([&] { ++pulses; });
-  const std::string model = train(rows, params, counting);
-  text::Budget ending([&, left = pulses / 2]() mutable {
-    if (left-- == 0) throw Ended();
-  });
-  CHECK_THROWS_AS(train(rows, params, ending, progress), Ended);
-  CHECK(seen.empty());
-  CHECK(train(rows, params) == model);  // beside the one that goes on
+TEST_CASE("Training ends at whichever pulse says so, and the next gives the same model", "[model]") {
+  const auto rows = fleet(500, 2);
+  const auto params = small(2, "\"num_round\":1");
+  const std::string model = train(rows, params);
+  for (int last = 1; last <= 3;
+       ++last) {  // at least one before the rows are taken, one before the round, one before saving
+    text::Budget budget([left = last]() mutable {
+      if (--left == 0) throw Ended();
+    });
+    CHECK_THROWS_AS(model::train(rows, params, budget), Ended);
+    CHECK(train(rows, params) == model);
+  }
+}
+
+TEST_CASE("A task that nobody waits for any more goes on by itself", "[model]") {
+  std::promise<void> may_end;
+  const auto ended = std::make_shared<std::promise<void>>();
+  {
+    Worker worker;
+    const auto task = [waits = may_end.get_future().share(), ended] {
+      waits.wait();
+      ended->set_value();
+    };
+    CHECK_THROWS_AS(worker.run(task, [] { throw Ended(); }), Ended);
+  }
+  may_end.set_value();
+  CHECK_NOTHROW(ended->get_future().get());
+}
+
+TEST_CASE("What a task throws reaches who waits for it", "[model]") {
+  Worker worker;
+  int pulses = 0;
+  CHECK_THROWS_AS(worker.run([] { throw Ended(); }, [&] { ++pulses; }), Ended);
+  bool ran = false;
+  worker.run([&] { ran = true; }, [&] { ++pulses; });
+  CHECK(ran);
 }
 
 TEST_CASE("Training that asks for more memory than a model is worth is refused", "[model]") {
